@@ -116,6 +116,17 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 		expect(t, w.ran(1, time.Second, "start", "web"), "podctl: start: pod default/web is not stopped\n")
 		expect(t, w.ran(1, time.Second, "stop", "deaf"), "pod default/deaf not found", "there is kube/deaf")
 		expect(t, w.ran(1, time.Second, "start", "kube/absent"), "no podctl process manages a pod kube/absent")
+		if out, want := w.ran(0, time.Second, "condition", "web", "example.com/on=True", "--reason", "On"), "default/web condition example.com/on=True set by "+owner+"\n"; out != want {
+			t.Errorf("condition printed %q, want %q", out, want)
+		}
+		w.ran(0, 2*time.Second, "wait", "web", "--for=condition=example.com/on")
+		if out, want := w.ran(0, time.Second, "condition", "web", "example.com/on-"), "default/web condition example.com/on removed by "+owner+"\n"; out != want {
+			t.Errorf("condition printed %q, want %q", out, want)
+		}
+		expect(t, w.ran(1, time.Second, "condition", "web", "Ready=True"), "condition Ready: podctl sets it itself")
+		expect(t, w.ran(1, time.Second, "condition", "kube/absent", "a=True"), "no podctl process manages a pod kube/absent")
+		expect(t, w.ran(2, time.Second, "condition", "web", "Ready"), `"Ready" is not TYPE=STATUS or TYPE-`)
+		expect(t, w.ran(2, time.Second, "condition", "web"), "a pod and a condition are needed")
 
 		c.interrupt()
 		c.ends(shell.ExitInterrupted, 30*time.Second)

@@ -17,21 +17,22 @@ import (
 )
 
 // allocated returns the pod as it may run: with the resources that the node has granted
-// it, and the containers that podctl debug added. a.pods.mu is held.
+// it, the containers that podctl debug added, and the conditions that others set. a.pods.mu is held.
 func (e *entry) allocated() *v1.Pod {
-	debug := len(e.record.Debug)
-	if e.current.from != e.Pod || e.current.granted != e.granted || e.current.debug != debug {
-		e.current = allocatedPod{from: e.Pod, granted: e.granted, debug: debug, pod: withDebug(e.granted.Apply(e.Pod), e.record.Debug)}
+	debug, conditions := len(e.record.Debug), e.record.Conditions
+	if e.current.from != e.Pod || e.current.granted != e.granted || e.current.debug != debug || !slices.Equal(e.current.conditions, conditions) {
+		e.current = allocatedPod{from: e.Pod, granted: e.granted, debug: debug, conditions: conditions, pod: withConditions(withDebug(e.granted.Apply(e.Pod), e.record.Debug), e.record.Conditions)}
 	}
 	return e.current.pod
 }
 
 // allocatedPod is a pod with the resources that it was granted.
 type allocatedPod struct {
-	from    *v1.Pod
-	granted *pod.Allocation
-	debug   int
-	pod     *v1.Pod
+	from       *v1.Pod
+	granted    *pod.Allocation
+	debug      int
+	conditions []v1.PodCondition
+	pod        *v1.Pod
 }
 
 // allocations grants pods the resources that they ask for after they were admitted.

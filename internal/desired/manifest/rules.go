@@ -32,7 +32,7 @@ func setPriority(p *v1.Pod) {
 func warnRules(p *v1.Pod, report func(field, message, hint string)) {
 	for i, gate := range p.Spec.ReadinessGates {
 		report(fmt.Sprintf("spec.readinessGates[%d]", i),
-			fmt.Sprintf("nothing sets the condition %q without an API server: the pod is never ready", gate.ConditionType), "")
+			fmt.Sprintf("nothing sets the condition %q without an API server: the pod is not ready before somebody does", gate.ConditionType), fmt.Sprintf("podctl condition POD %s=True", gate.ConditionType))
 	}
 	for list, containers := range map[string][]v1.Container{"containers": p.Spec.Containers, "initContainers": p.Spec.InitContainers} {
 		for i, c := range containers {

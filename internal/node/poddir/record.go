@@ -36,6 +36,8 @@ type Record struct {
 	Resources *pod.Allocation `json:"resources,omitempty"`
 	// Debug are the ephemeral containers that podctl debug added.
 	Debug []v1.EphemeralContainer `json:"debug,omitempty"`
+	// Conditions are those of the pod that others set, by podctl condition.
+	Conditions []v1.PodCondition `json:"conditions,omitempty"`
 	// Held: podctl stop stopped it; it stays stopped until its manifest changes
 	// or podctl start.
 	Held bool `json:"held,omitempty"`

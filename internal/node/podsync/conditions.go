@@ -85,6 +85,10 @@ func owned(t v1.PodConditionType) bool {
 	return false
 }
 
+// OwnsCondition reports whether nobody else sets conditions of that type: the node's own,
+// and that of a disruption.
+func OwnsCondition(t v1.PodConditionType) bool { return owned(t) || t == v1.DisruptionTarget }
+
 func condition(t v1.PodConditionType, is bool, reason, message string) v1.PodCondition {
 	c := v1.PodCondition{Type: t, Status: v1.ConditionFalse, Reason: reason, Message: message}
 	if is {

@@ -35,6 +35,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		computed = maskStatus(s.maskOf(p.UID), computed)
 		kept, err := Settle(held, old, computed, in.Now)
 		if err == nil {
+			kept.Conditions = withOthers(kept.Conditions, computed.Conditions)
 			computed = kept
 			return kept
 		}
@@ -122,6 +123,19 @@ func asHeld(p *v1.Pod, st *pod.Status, old *v1.PodStatus) *v1.Pod {
 		held.Status.StartTime = firstSandbox(st)
 	}
 	return &held
+}
+
+// withOthers returns the conditions with those that others set as they are now: a status
+// that differs in nothing else is kept as it was, because an API server would hold them.
+func withOthers(kept, now []v1.PodCondition) []v1.PodCondition {
+	all := make([]v1.PodCondition, 0, len(now))
+	for _, c := range now {
+		if same := conditionOf(kept, c.Type); OwnsCondition(c.Type) && same != nil {
+			c = *same
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // keepCause preserves the reason and message of a failed pod, even if its containers

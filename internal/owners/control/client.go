@@ -222,6 +222,14 @@ func (c *Client) Debug(ctx context.Context, namespace, name string, container v1
 	return c.post(ctx, "/debug", debugRequest{Namespace: namespace, Name: name, Container: container})
 }
 
+// SetCondition sets a condition of a pod that is not podctl's own, or removes it if its
+// status is empty. The error is ErrNotFound if the process has no such pod.
+func (c *Client) SetCondition(ctx context.Context, namespace, name string, condition v1.PodCondition) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return c.post(ctx, "/condition", conditionRequest{Namespace: namespace, Name: name, Condition: condition})
+}
+
 // Get returns the body of a path such as /metrics or /healthz. An answer other than 200 is
 // an error with its text.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {

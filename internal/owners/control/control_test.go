@@ -31,6 +31,7 @@ type fakeHost struct {
 	grace            *int64
 	unhealthy        error
 	debugged         v1.EphemeralContainer
+	condition        v1.PodCondition
 }
 
 func (h *fakeHost) Pods() *v1.PodList {
@@ -54,6 +55,12 @@ func (h *fakeHost) Start(_ context.Context, namespace, name string) error {
 
 func (h *fakeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
 	h.debugged = c
+	var order string
+	return h.order(&order, namespace, name)
+}
+
+func (h *fakeHost) SetCondition(namespace, name string, c v1.PodCondition) error {
+	h.condition = c
 	var order string
 	return h.order(&order, namespace, name)
 }
@@ -147,6 +154,9 @@ func TestClientRequests(t *testing.T) {
 		t.Errorf("Start of an unknown pod: %v", err)
 	}
 	debug := v1.EphemeralContainer{EphemeralContainerCommon: v1.EphemeralContainerCommon{Name: "d", Image: "i"}, TargetContainerName: "c"}
+	if err := c.SetCondition(t.Context(), "default", "web", v1.PodCondition{Type: "a/b", Status: v1.ConditionTrue}); err != nil || h.condition.Type != "a/b" {
+		t.Errorf("SetCondition: %v, the host got %+v", err, h.condition)
+	}
 	if err := c.Debug(t.Context(), "default", "web", debug); err != nil || h.debugged.TargetContainerName != "c" {
 		t.Errorf("Debug: %v, the host got %+v", err, h.debugged)
 	}

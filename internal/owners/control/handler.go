@@ -71,6 +71,18 @@ func socketMux(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 		}
 		writeResult(w, h.Debug(req.Namespace, req.Name, req.Container))
 	})
+	mux.HandleFunc("POST /condition", func(w http.ResponseWriter, r *http.Request) {
+		var req conditionRequest
+		err := readJSON(w, r, &req)
+		if err == nil && (req.Name == "" || req.Namespace == "" || req.Condition.Type == "") {
+			err = errors.New("namespace, name and the type of the condition are needed")
+		}
+		if err != nil {
+			writeError(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
+			return
+		}
+		writeResult(w, h.SetCondition(req.Namespace, req.Name, req.Condition))
+	})
 	return mux
 }
 

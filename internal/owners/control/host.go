@@ -29,6 +29,9 @@ type Host interface {
 	// Debug adds an ephemeral container to a pod that runs, and returns before it is
 	// started.
 	Debug(namespace, name string, c v1.EphemeralContainer) error
+	// SetCondition sets a condition of a pod that is not podctl's own, or removes it if its
+	// status is empty.
+	SetCondition(namespace, name string, c v1.PodCondition) error
 	// Checks are those of /healthz, beside ping, in order.
 	Checks() []Check
 }

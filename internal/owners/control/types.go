@@ -148,6 +148,13 @@ type debugRequest struct {
 	Container v1.EphemeralContainer `json:"container"`
 }
 
+// conditionRequest is the body of /condition.
+type conditionRequest struct {
+	Namespace string          `json:"namespace"`
+	Name      string          `json:"name"`
+	Condition v1.PodCondition `json:"condition"`
+}
+
 // errorBody is the body of an answer that is an error.
 type errorBody struct {
 	Error string `json:"error"`

@@ -173,6 +173,11 @@ func (h nodeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
 	return absent(h.Node.Debug(namespace, name, c))
 }
 
+// SetCondition implements control.Host.
+func (h nodeHost) SetCondition(namespace, name string, c v1.PodCondition) error {
+	return absent(h.Node.SetCondition(namespace, name, c))
+}
+
 // NodeObject implements control.Host.
 func (h nodeHost) NodeObject() *v1.Node {
 	return &v1.Node{

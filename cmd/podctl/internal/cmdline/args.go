@@ -80,6 +80,8 @@ const (
 	MayProgram
 	// Ports are pairs of ports.
 	Ports
+	// Conditions are conditions of a pod and their status.
+	Conditions
 )
 
 // Usage is the arguments as the help shows them: [[NAMESPACE/]POD …].
@@ -112,6 +114,8 @@ func (a Args) Usage() string {
 		usage += " [-- COMMAND [ARGUMENT …]]"
 	case Ports:
 		usage += " [LOCAL:]REMOTE …"
+	case Conditions:
+		usage += " TYPE=STATUS|TYPE- …"
 	}
 	return usage
 }

@@ -13,6 +13,7 @@ func Commands(e *shell.Env) []*cmdline.Command {
 		podsCommand(e),
 		stopCommand(e),
 		startCommand(e),
+		conditionCommand(e),
 		rmCommand(e),
 		orphansCommand(e),
 		terminatingCommand(e),

@@ -53,18 +53,26 @@ func runStart(ctx context.Context, e *shell.Env, o stopOptions) error {
 
 func start(ctx context.Context, e *shell.Env, clients []*control.Client, namespace, name string) error {
 	display := pod.DisplayName(namespace, name)
+	by, err := askManager(clients, display, func(c *control.Client) error { return c.Start(ctx, namespace, name) })
+	if err == nil {
+		fmt.Fprintf(e.Out, "%s started by %s\n", display, by)
+	}
+	return err
+}
+
+// askManager asks the podctl processes about a pod until one has it, and returns which did.
+func askManager(clients []*control.Client, display string, ask func(*control.Client) error) (by string, err error) {
 	var refused error
 	for _, c := range clients {
-		switch err := c.Start(ctx, namespace, name); {
+		switch err := ask(c); {
 		case err == nil:
-			fmt.Fprintf(e.Out, "%s started by %s\n", display, c.Instance())
-			return nil
+			return c.Instance(), nil
 		case !errors.Is(err, control.ErrNotFound):
 			refused = err
 		}
 	}
 	if refused != nil {
-		return refused
+		return "", refused
 	}
-	return hint.Errorf("podctl run starts a pod from its manifest", "no podctl process manages a pod %s", display)
+	return "", hint.Errorf("podctl run starts a pod from its manifest", "no podctl process manages a pod %s", display)
 }

@@ -1,0 +1,92 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/node/podsync"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// SetCondition sets a condition of a pod that is not the node's own, such as one of its
+// readiness gates, or removes it if its status is empty. It lasts as long as this life of
+// the pod, also across restarts of podctl. The error is ErrNoPod, or says why the condition
+// is not set.
+func (n *Node) SetCondition(namespace, name string, c v1.PodCondition) error {
+	if err := checkCondition(c); err != nil {
+		return err
+	}
+	n.pods.mu.Lock()
+	e, err := n.pods.named(namespace, name)
+	if err == nil && e.Phase != lifecycle.Active {
+		err = fmt.Errorf("pod %s is not running", pod.DisplayName(namespace, name))
+	}
+	if err != nil {
+		n.pods.mu.Unlock()
+		return err
+	}
+	uid := e.UID()
+	n.pods.mu.Unlock()
+	c.LastTransitionTime = metav1.NewTime(time.Now().Truncate(time.Second))
+	n.records.update(uid, func(r *poddir.Record) bool {
+		r.Conditions = withCondition(r.Conditions, c)
+		return true
+	})
+	n.syncPod(uid)
+	return nil
+}
+
+// checkCondition returns why others may not set the condition.
+func checkCondition(c v1.PodCondition) error {
+	if errs := validation.IsQualifiedName(string(c.Type)); len(errs) > 0 {
+		return fmt.Errorf("condition %q: %s", c.Type, strings.Join(errs, "; "))
+	}
+	if podsync.OwnsCondition(c.Type) {
+		return fmt.Errorf("condition %s: podctl sets it itself", c.Type)
+	}
+	switch c.Status {
+	case v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown, "":
+		return nil
+	}
+	return fmt.Errorf("condition %s: status %q is not True, False or Unknown", c.Type, c.Status)
+}
+
+// withCondition returns the conditions with another one in place of that of its type, or
+// without that if it has no status.
+func withCondition(all []v1.PodCondition, c v1.PodCondition) []v1.PodCondition {
+	all = slices.Clone(all)
+	i := slices.IndexFunc(all, func(other v1.PodCondition) bool { return other.Type == c.Type })
+	switch {
+	case i < 0 && c.Status == "":
+		return all
+	case i < 0:
+		return append(all, c)
+	case c.Status == "":
+		return slices.Delete(all, i, i+1)
+	case all[i].Status == c.Status:
+		c.LastTransitionTime = all[i].LastTransitionTime
+	}
+	all[i] = c
+	return all
+}
+
+// withConditions is the pod with the conditions that others have set: the pod itself
+// without any.
+func withConditions(p *v1.Pod, set []v1.PodCondition) *v1.Pod {
+	if len(set) == 0 {
+		return p
+	}
+	p = p.DeepCopy()
+	for _, c := range set {
+		p.Status.Conditions = withCondition(p.Status.Conditions, c)
+	}
+	return p
+}

@@ -1,0 +1,82 @@
+package node
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// A pod with a readiness gate is ready once somebody has set its condition, for as long as
+// that is True, and also under the podctl that follows.
+func TestReadinessGateFollowsTheConditionThatOthersSet(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		const gate = "example.com/on"
+		web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1", "readinessGates: [{conditionType: "+gate+"}]")
+		is := func(status v1.ConditionStatus) func(Info) bool {
+			return func(i Info) bool {
+				return conditionOf(&i.Status, v1.PodReady).Status == status && i.Status.Phase == v1.PodRunning
+			}
+		}
+		set := func(p *podctl, status v1.ConditionStatus) {
+			t.Helper()
+			if err := p.SetCondition("default", "web", v1.PodCondition{Type: gate, Status: status, Reason: "Registered", Message: "at the balancer"}); err != nil {
+				t.Error(err)
+			}
+		}
+		p := w.podctl("run-a", web)
+		p.until("web", "running, not ready", is(v1.ConditionFalse))
+		set(p, v1.ConditionTrue)
+		i := p.until("web", "ready", is(v1.ConditionTrue))
+		if c := conditionOf(&i.Status, gate); c.Reason != "Registered" || c.Message != "at the balancer" || c.LastTransitionTime.IsZero() {
+			t.Errorf("condition %+v", c)
+		}
+		p.kill()
+		p = w.podctl("run-b", web)
+		p.until("web", "ready after a restart", is(v1.ConditionTrue))
+		time.Sleep(2 * time.Minute)
+		p.until("web", "still ready", is(v1.ConditionTrue))
+		set(p, v1.ConditionUnknown)
+		p.until("web", "not ready", is(v1.ConditionFalse))
+		set(p, v1.ConditionTrue)
+		p.until("web", "ready again", is(v1.ConditionTrue))
+		set(p, "")
+		i = p.until("web", "without the condition", is(v1.ConditionFalse))
+		if c := conditionOf(&i.Status, v1.PodReady); !strings.Contains(c.Message, "does not exist") {
+			t.Errorf("Ready is %+v", c)
+		}
+		if got := w.calls("StopContainer"); len(got) > 0 {
+			t.Errorf("calls: %v", got)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+func TestConditionsThatOthersMaySet(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
+		p.until("web", "running", running)
+		for _, c := range []struct{ condition, status, want string }{
+			{"Ready", "True", "podctl sets it itself"},
+			{"DisruptionTarget", "True", "podctl sets it itself"},
+			{"example.com/on", "yes", `status "yes" is not True, False or Unknown`},
+			{"a b", "True", "must consist of alphanumeric characters"},
+		} {
+			err := p.SetCondition("default", "web", v1.PodCondition{Type: v1.PodConditionType(c.condition), Status: v1.ConditionStatus(c.status)})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s=%s: %v, want %q", c.condition, c.status, err, c.want)
+			}
+		}
+		if err := p.SetCondition("default", "web", v1.PodCondition{Type: "a/b", Status: v1.ConditionTrue}); err != nil {
+			t.Error(err)
+		}
+		p.until("web", "shown with a condition that is no gate", func(i Info) bool { return conditionOf(&i.Status, "a/b").Status == v1.ConditionTrue })
+		if err := p.SetCondition("default", "absent", v1.PodCondition{Type: "a", Status: v1.ConditionTrue}); !errors.Is(err, ErrNoPod) {
+			t.Errorf("error %v", err)
+		}
+		p.drain()
+	})
+}
