@@ -155,6 +155,19 @@ func TestMemoryVolumeLimit(t *testing.T) {
 	})
 }
 
+// TestEphemeralStorageLimit: what a container writes into its own layer counts, as the
+// runtime reports it.
+func TestEphemeralStorageLimit(t *testing.T) {
+	each(t, func(t *testing.T, rt *live.Instance) {
+		yaml := strings.Replace(mounting("job", "emptyDir: {}", "dd if=/dev/zero of=/big bs=1M count=50; sleep 120"),
+			"command:", "resources: {limits: {ephemeral-storage: 5Mi}}\n    command:", 1)
+		out, errw, code := at(t, rt).run(yaml, "-")
+		if code != 1 || !strings.Contains(out+errw, "Pod ephemeral local storage usage exceeds the total limit of containers 5Mi.") {
+			t.Errorf("exit %d\n%s%s", code, out, errw)
+		}
+	})
+}
+
 func TestHugePagesAreMounted(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/hugepages/hugepages-2048kB"); err != nil {
 		t.Skipf("no huge pages of 2Mi: %v", err)
