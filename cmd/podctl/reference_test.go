@@ -213,7 +213,7 @@ func jsonType(goType string) string {
 		return "boolean"
 	case "time.Time":
 		return "string, RFC 3339"
-	case "v1.PodPhase", "types.UID", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence", "Kind", "CauseKind":
+	case "v1.PodPhase", "v1.Protocol", "types.UID", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence", "Kind", "CauseKind":
 		return "string"
 	case "any", "map[string]int", "map[string]string", "map[string]any":
 		return "object"

@@ -157,6 +157,9 @@ func (n *Node) deferOrReject(ctx context.Context, d Desired, err error) {
 	_, inUse := errors.AsType[*DevicesInUseError](err)
 	switch {
 	case rejected:
+		if refused.HostPort != nil {
+			refused.HostPort.ManagedBy(n.opts.Instance)
+		}
 		n.pods.mu.Lock()
 		w := n.pods.step(d.UID(), lifecycle.Reject{Err: err})
 		if e := n.pods.get(d.UID()); e.Phase == lifecycle.Rejected {
@@ -179,7 +182,7 @@ func (n *Node) deferOrReject(ctx context.Context, d Desired, err error) {
 func (n *Node) reportRejection(a lifecycle.ReportRejection) {
 	if refused, ok := errors.AsType[*admission.Error](a.Err); ok {
 		n.opts.Observer.Rejected(refused.Reason)
-		n.events.send(a.Pod, event.Event{Reason: refused.Reason, Warning: true, Message: refused.Message})
+		n.events.send(a.Pod, event.Event{Reason: refused.Reason, Warning: true, Message: refused.Message, HostPort: refused.HostPort})
 	}
 	n.watchers.notifyChanged()
 }

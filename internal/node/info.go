@@ -87,6 +87,10 @@ func (i Info) Display() pod.Display {
 	return d
 }
 
+// HostPort returns the host port for which the pod was rejected, or waits; nil if it is not
+// about one.
+func (i Info) HostPort() *event.HostPort { return takenPort(i.Rejected) }
+
 // Ended reports whether the pod does nothing more by itself: it is down and
 // cleaned up and does not come back, or it cannot start.
 func (i Info) Ended() bool {

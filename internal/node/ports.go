@@ -9,18 +9,32 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podctl/podctl/internal/node/admission"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/preempt"
-	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// ErrHostPortInUse: a pod that another podctl process owns has a host port.
-var ErrHostPortInUse = errors.New("host port in use")
+// HostPortInUseError reports that a pod that is not this node's has a host port of the pod.
+type HostPortInUseError struct{ Taken *event.HostPort }
 
-// HostPortInUse returns an error for a host port in use; taken is the port, and the pod
-// that has it.
-func HostPortInUse(taken string) error {
-	return hint.Errorf("stop the other pod, or change hostPort; the pod starts once the port is free", "%w: %s", ErrHostPortInUse, taken)
+func (e *HostPortInUseError) Error() string { return "host port in use: " + e.Taken.Text() }
+
+// Hint returns what to do about it.
+func (e *HostPortInUseError) Hint() string {
+	return "stop the other pod, or change hostPort; the pod starts once the port is free"
+}
+
+// takenPort returns the host port for which a pod was rejected, or waits; nil if the error
+// is not about one.
+func takenPort(err error) *event.HostPort {
+	if inUse, ok := errors.AsType[*HostPortInUseError](err); ok {
+		return inUse.Taken
+	}
+	if refused, ok := errors.AsType[*admission.Error](err); ok {
+		return refused.HostPort
+	}
+	return nil
 }
 
 // hostPorts reserves the host ports of pods that are about to start. Only the loop uses
@@ -50,8 +64,13 @@ func (h *hostPorts) reserve(ctx context.Context, p *v1.Pod, listed []*pod.Pod) (
 	}
 	others, err := h.others(ctx, listed)
 	if err == nil {
-		if taken := preempt.PortTaken(p, others); taken != "" {
-			err = HostPortInUse(taken)
+		if taken := preempt.PortTaken(p, others); taken != nil {
+			for _, other := range listed {
+				if other.UID == taken.UID {
+					taken.CreatedAs(other.Sandboxes[0].Owner, other.MadeByKubelet())
+				}
+			}
+			err = &HostPortInUseError{taken}
 		}
 	}
 	if err != nil {

@@ -2,11 +2,15 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // withPort is a pod with a host port.
@@ -32,9 +36,12 @@ func TestHostPortsOfAbandonedPodsAreInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.want(withPort("first", 8080), withPort("second", 9090), withPort("third", 7070))
-		for name, other := range map[string]string{"first": "default/left", "second": "default/foreign"} {
+		for name, other := range map[string]string{
+			"first":  "host port in use: default/left (created by podctl run-a) has port 8080/TCP",
+			"second": "host port in use: default/foreign (created by a kubelet) has port 9090/TCP",
+		} {
 			i := b.until(name, "waiting", waits(lifecycle.HostPortInUse))
-			if text := i.Rejected.Error(); !strings.Contains(text, other) {
+			if text := i.Rejected.Error(); text != other {
 				t.Errorf("%s waits for %s: %s", name, other, text)
 			}
 		}
@@ -46,6 +53,31 @@ func TestHostPortsOfAbandonedPodsAreInUse(t *testing.T) {
 		b.want(withPort("left", 8080)) // adopted: the port is its own
 		b.until("left", "running", func(i Info) bool { return running(i) && i.Adopted })
 		b.drain()
+		w.empty()
+	})
+}
+
+// The status is the kubelet's; the port and the pod that has it stand beside it.
+func TestPodRejectedForHostPortNamesItsHolder(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("agent", withPort("first", 8080))
+		p.until("first", "running", running)
+		p.want(withPort("first", 8080), withPort("second", 8080))
+		i := p.until("second", "rejected", Info.Ended)
+		const reason, message = "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+		if s := i.Status; s.Phase != v1.PodFailed || s.Reason != reason || s.Message != "Pod was rejected: "+message {
+			t.Errorf("status %+v", s)
+		}
+		if text := i.Rejected.Error(); text != reason+": "+message+": default/first (of podctl agent) has port 8080/TCP" {
+			t.Errorf("rejected: %s", text)
+		}
+		p.mu.Lock()
+		n := slices.IndexFunc(p.events, func(ev event.Event) bool { return ev.Reason == reason })
+		if n < 0 || p.events[n].Message != message || p.events[n].Text() != message+": default/first (of podctl agent) has port 8080/TCP" {
+			t.Errorf("events %+v", p.events)
+		}
+		p.mu.Unlock()
+		p.drain()
 		w.empty()
 	})
 }

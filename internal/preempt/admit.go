@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // Decision is the answer to whether a pod may run on a node.
@@ -39,6 +40,17 @@ func (d *Decision) Detail() string {
 		}
 	}
 	return ""
+}
+
+// HostPort returns the port for which the pod is rejected, and the pod that has it; nil if
+// it is not rejected for one.
+func (d *Decision) HostPort() *event.HostPort {
+	for _, f := range d.Failures {
+		if f.Reason() == d.Reason && f.HostPort != nil {
+			return f.HostPort
+		}
+	}
+	return nil
 }
 
 // Admit answers whether the pod may run on the node beside the pods that are

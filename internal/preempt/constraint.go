@@ -79,8 +79,10 @@ func constraints(p *v1.Pod, node *v1.Node, others []*v1.Pod) (failures []Failure
 				fmt.Sprintf("the pod is for node %q, this is %q", wanted, node.Name)))
 		}
 	}
-	if detail := PortTaken(p, others); detail != "" {
-		failures = append(failures, predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports", detail))
+	if taken := PortTaken(p, others); taken != nil {
+		f := predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports", taken.Text())
+		f.HostPort = taken
+		failures = append(failures, f)
 	}
 	if !pod.IsStatic(p) {
 		if !knowsTaints(node) && !toleratesAll(p) {

@@ -3,6 +3,8 @@ package preempt
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // Reasons for which the kubelet rejects a pod, beside NodeAffinity, NodeName,
@@ -27,6 +29,8 @@ type Failure struct {
 	// Detail adds to what the kubelet says, for output; "" if there is no more
 	// to say.
 	Detail string
+	// HostPort is the port of NodePorts, and the pod that has it; nil of anything else.
+	HostPort *event.HostPort
 
 	reason, message string
 }
@@ -58,13 +62,14 @@ func (f Failure) Message() string {
 	return f.message
 }
 
-// MarshalJSON writes {"reason":…,"message":…,"detail":…}.
+// MarshalJSON writes {"reason":…,"message":…,"detail":…,"hostPort":…}.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Reason  string `json:"reason"`
-		Message string `json:"message"`
-		Detail  string `json:"detail,omitempty"`
-	}{f.Reason(), f.Message(), f.Detail})
+		Reason   string          `json:"reason"`
+		Message  string          `json:"message"`
+		Detail   string          `json:"detail,omitempty"`
+		HostPort *event.HostPort `json:"hostPort,omitempty"`
+	}{f.Reason(), f.Message(), f.Detail, f.HostPort})
 }
 
 // needs is what the failures ask to be freed, in their order, and whether all

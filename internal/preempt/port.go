@@ -2,11 +2,11 @@ package preempt
 
 import (
 	"cmp"
-	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // port is a port of the host.
@@ -26,21 +26,24 @@ func HasHostPort(p *v1.Pod) bool {
 	return has
 }
 
-// PortTaken says which host port of the pod another pod has, and which pod; "" if
-// there is none (pkg/scheduler/framework/plugins/nodeports). Init containers
-// count if they are sidecars.
-func PortTaken(p *v1.Pod, others []*v1.Pod) string {
+// PortTaken returns the host port of the pod that another pod has, and which pod, without
+// its owner; nil if there is none (pkg/scheduler/framework/plugins/nodeports). Init
+// containers count if they are sidecars.
+func PortTaken(p *v1.Pod, others []*v1.Pod) *event.HostPort {
 	wanted := map[port][]string{}
 	eachHostPort(p, func(at port, address string) { wanted[at] = append(wanted[at], address) })
 	if len(wanted) == 0 {
-		return ""
+		return nil
 	}
-	taken := ""
+	var taken *event.HostPort
 	for _, other := range others {
 		eachHostPort(other, func(at port, theirs string) {
 			for _, ours := range wanted[at] {
-				if taken == "" && (ours == theirs || ours == everyAddress || theirs == everyAddress) {
-					taken = fmt.Sprintf("%s has port %d/%s", refTo(other), at.number, at.protocol)
+				if taken == nil && (ours == theirs || ours == everyAddress || theirs == everyAddress) {
+					taken = &event.HostPort{Port: at.number, Protocol: at.protocol, Namespace: other.Namespace, Name: other.Name, UID: other.UID}
+					if theirs != everyAddress {
+						taken.Address = theirs
+					}
 				}
 			}
 		})

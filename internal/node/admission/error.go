@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
 )
 
 // Error is a pod that this node does not admit. The pod has failed for good:
@@ -13,10 +14,18 @@ import (
 type Error struct {
 	// Reason and Message are the kubelet's: what its event says.
 	Reason, Message string
-	hint            string
+	// HostPort is the port of NodePorts, and the pod that has it; nil of any other reason.
+	HostPort *event.HostPort
+	hint     string
 }
 
-func (e *Error) Error() string { return e.Reason + ": " + e.Message }
+func (e *Error) Error() string {
+	text := e.Reason + ": " + e.Message
+	if e.HostPort != nil {
+		text += ": " + e.HostPort.Text()
+	}
+	return text
+}
 
 // Hint returns what to do about it, "" if there is nothing to suggest.
 func (e *Error) Hint() string { return e.hint }

@@ -22,7 +22,7 @@ func Fit(p *v1.Pod, allocatable v1.ResourceList, active []*v1.Pod) (*preempt.Res
 	d := preempt.Admit(p, place(allocatable, true), active) // strict groups are Policy.Check's
 	switch {
 	case !d.Admitted:
-		return nil, &Error{Reason: d.Reason, Message: d.Message, hint: fitHint(d)}
+		return nil, &Error{Reason: d.Reason, Message: d.Message, HostPort: d.HostPort(), hint: fitHint(d)}
 	case len(d.Plan.Victims) == 0:
 		return nil, nil
 	}
@@ -75,6 +75,9 @@ func unbounded(p *v1.Pod) v1.ResourceList {
 
 // fitHint says what to do about a pod that does not fit.
 func fitHint(d *preempt.Decision) string {
+	if d.HostPort() != nil {
+		return "change hostPort, or stop the other pod first: a pod that was rejected is not tried again"
+	}
 	if detail := d.Detail(); detail != "" || d.Plan == nil {
 		return detail
 	}

@@ -31,16 +31,17 @@ type Worker struct {
 	Containers int         `json:"containers"`          // containers that count for readiness
 	Restarts   int32       `json:"restarts"`            // of all containers, as kubectl counts them
 
-	Desired      bool      `json:"desired"`                // a source wants the pod
-	Orphan       bool      `json:"orphan,omitempty"`       // the worker's last comparison found that no source wants it
-	HasConfig    bool      `json:"hasConfig"`              // the worker knows its spec
-	Static       bool      `json:"static,omitempty"`       // its spec is not from an API server
-	Adopted      bool      `json:"adopted,omitempty"`      // the runtime held it before this podctl process started
-	Stopped      bool      `json:"stopped,omitempty"`      // podctl stop stopped it, and it stays stopped
-	Again        bool      `json:"again,omitempty"`        // it is being stopped to start again
-	Rejected     string    `json:"rejected,omitempty"`     // why it does not run: it was not admitted or, with waitReason, something is in the way
-	WaitReason   string    `json:"waitReason,omitempty"`   // what its start, or the removal of its leftovers, waits for: NameHeld, RuntimeUnavailable, …
-	WaitsForName types.UID `json:"waitsForName,omitempty"` // UID of the pod that has its full name
+	Desired      bool            `json:"desired"`                // a source wants the pod
+	Orphan       bool            `json:"orphan,omitempty"`       // the worker's last comparison found that no source wants it
+	HasConfig    bool            `json:"hasConfig"`              // the worker knows its spec
+	Static       bool            `json:"static,omitempty"`       // its spec is not from an API server
+	Adopted      bool            `json:"adopted,omitempty"`      // the runtime held it before this podctl process started
+	Stopped      bool            `json:"stopped,omitempty"`      // podctl stop stopped it, and it stays stopped
+	Again        bool            `json:"again,omitempty"`        // it is being stopped to start again
+	Rejected     string          `json:"rejected,omitempty"`     // why it does not run: it was not admitted or, with waitReason, something is in the way
+	WaitReason   string          `json:"waitReason,omitempty"`   // what its start, or the removal of its leftovers, waits for: NameHeld, RuntimeUnavailable, …
+	HostPort     *event.HostPort `json:"hostPort,omitempty"`     // the host port for which it was rejected or waits, and the pod that has it
+	WaitsForName types.UID       `json:"waitsForName,omitempty"` // UID of the pod that has its full name
 
 	Unready []event.Unready `json:"unready,omitempty"` // containers whose probes failed when they were last asked
 	Waiting []Waiting       `json:"waiting,omitempty"` // containers that could not start

@@ -46,6 +46,9 @@ type Event struct {
 	Eviction *Eviction `json:"eviction,omitempty"`
 	// Victims are the pods that give way: Preempting of the pod that waits.
 	Victims []string `json:"victims,omitempty"`
+	// HostPort is a host port that the pod asks for and another one has: NodePorts, and
+	// Waiting for that port.
+	HostPort *HostPort `json:"hostPort,omitempty"`
 	// Probe is the probe that failed or warned: Unhealthy, ProbeWarning, and Killing
 	// if the container is restarted for it.
 	Probe *Probe `json:"probe,omitempty"`

@@ -41,6 +41,8 @@ const (
 	// ExceededGracePeriod: an evicted pod still runs after the time that its
 	// termination may take.
 	ExceededGracePeriod = "ExceededGracePeriod"
+	// NodePorts: the pod was rejected, because another one has a host port of it.
+	NodePorts = "NodePorts"
 )
 
 // Podctl's own reasons: what the kubelet shows in the status only.

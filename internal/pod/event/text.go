@@ -16,6 +16,8 @@ func (e *Event) Text() string {
 		return e.Message + ": " + e.Probe.Text()
 	case e.Reason == FailedPostStart && e.Failure != nil:
 		return e.Failure.Text // which hook, and how
+	case e.Reason == NodePorts && e.HostPort != nil:
+		return e.Message + ": " + e.HostPort.Text()
 	case e.Message != "":
 		return e.Message
 	}

@@ -59,17 +59,30 @@ func (h *hostPorts) reserve(ctx context.Context, p *v1.Pod) (release func(), err
 	if release, err = h.lock(ctx); err != nil {
 		return nil, fmt.Errorf("check host ports: %w", err)
 	}
-	others, err := h.others(ctx)
-	if err == nil {
-		if taken := preempt.PortTaken(p, others); taken != "" {
-			err = node.HostPortInUse(taken)
-		}
-	}
-	if err != nil {
+	if err := h.taken(ctx, p); err != nil {
 		release()
 		return nil, err
 	}
 	return release, nil
+}
+
+// taken returns an error if a pod of another living podctl may have a host port of the pod.
+func (h *hostPorts) taken(ctx context.Context, p *v1.Pod) error {
+	clients, err := h.find()
+	if err != nil {
+		return fmt.Errorf("check host ports: %w", err)
+	}
+	h.askPeers(ctx, clients)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("check host ports: %w", err)
+	}
+	for socket, peer := range h.peers {
+		if taken := preempt.PortTaken(p, peer.pods); taken != nil {
+			taken.ManagedBy(clients[socket].Instance())
+			return &node.HostPortInUseError{Taken: taken}
+		}
+	}
+	return nil
 }
 
 func (h *hostPorts) lock(ctx context.Context) (unlock func(), err error) {
@@ -88,23 +101,6 @@ func (h *hostPorts) lock(ctx context.Context) (unlock func(), err error) {
 		h.noWait = time.Now().Add(cmp.Or(h.pause, portPause))
 	}
 	return unlock, err
-}
-
-// others returns the pods of other living podctls that may have host ports now.
-func (h *hostPorts) others(ctx context.Context) ([]*v1.Pod, error) {
-	clients, err := h.find()
-	if err != nil {
-		return nil, fmt.Errorf("check host ports: %w", err)
-	}
-	h.askPeers(ctx, clients)
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("check host ports: %w", err)
-	}
-	var pods []*v1.Pod
-	for _, peer := range h.peers {
-		pods = append(pods, peer.pods...)
-	}
-	return pods, nil
 }
 
 // find returns the other living podctls, by control socket.

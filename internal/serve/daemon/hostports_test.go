@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -118,7 +117,7 @@ func TestHostPortOfOtherPodctl(t *testing.T) {
 	for phase, taken := range map[string]bool{"syncing": true, "terminating": true, "finished": false, "unknown": false} {
 		other.phase = phase
 		release, err := h.reserve(t.Context(), mine)
-		if (err != nil) != taken || taken && !strings.Contains(err.Error(), "8080/TCP") {
+		if (err != nil) != taken || taken && err.Error() != "host port in use: default/web (of podctl run-b) has port 8080/TCP" {
 			t.Errorf("%s: %v", phase, err)
 		}
 		if err == nil {
@@ -153,7 +152,7 @@ func TestSilentPodctlKeepsLastPorts(t *testing.T) {
 	h := portsOf(run)
 	for _, what := range []string{"answers", "is silent", "was silent"} {
 		_, err := h.reserve(t.Context(), withHostPort("a", "api"))
-		if !errors.Is(err, node.ErrHostPortInUse) {
+		if _, inUse := errors.AsType[*node.HostPortInUseError](err); !inUse {
 			t.Errorf("the other podctl %s: %v", what, err)
 		}
 		other.silent.Store(true)
@@ -176,7 +175,7 @@ func TestHostPortsAskedConcurrently(t *testing.T) {
 		})
 	}
 	_, err := portsOf(run).reserve(t.Context(), withHostPort("a", "api"))
-	if !errors.Is(err, node.ErrHostPortInUse) {
+	if _, inUse := errors.AsType[*node.HostPortInUseError](err); !inUse {
 		t.Errorf("not all were asked: %v", err)
 	}
 }

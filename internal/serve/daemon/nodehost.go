@@ -96,7 +96,7 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 		w.StartTime = i.Status.StartTime.Time
 	}
 	if i.Rejected != nil {
-		w.Rejected = i.Rejected.Error()
+		w.Rejected, w.HostPort = i.Rejected.Error(), i.HostPort()
 	}
 	if s.Cause != worker.CauseNone {
 		w.Cause = s.Cause.String()

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,9 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/node/admission"
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -44,5 +47,15 @@ func TestServedWorkerWaitingForName(t *testing.T) {
 	w := servedWorker(i, worker.Info{}, time.Now())
 	if w.Rejected != "its name is in use" || w.WaitReason != "NameHeld" || w.PodStatus != "NameHeld" || w.PodPhase != v1.PodPending || !w.NextWake.Equal(retry) {
 		t.Errorf("%+v", w)
+	}
+}
+
+func TestServedWorkerWaitingForHostPort(t *testing.T) {
+	taken := &event.HostPort{Port: 8080, Protocol: v1.ProtocolTCP, Namespace: "default", Name: "api"}
+	for _, err := range []error{&node.HostPortInUseError{Taken: taken}, &admission.Error{Reason: event.NodePorts, HostPort: taken}} {
+		i := node.Info{Pod: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}, Rejected: err}
+		if w := servedWorker(i, worker.Info{}, time.Now()); w.HostPort != taken || !strings.HasSuffix(w.Rejected, ": default/api has port 8080/TCP") {
+			t.Errorf("%T: host port %+v, rejected %q", err, w.HostPort, w.Rejected)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/inventory"
@@ -37,7 +38,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodePage,
-		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
+		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, event.HostPort{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
 			describe.Cgroup{}, describe.Condition{}, describe.Container{}, describe.Attempt{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
 			describe.Mount{}, describe.Volume{}, describe.Event{}, describe.Unread{},
 		},

@@ -37,9 +37,10 @@ type PodData struct {
 	Reason     string   `json:"reason,omitempty"`  // why it was rejected, or the worker's last error
 	Unread     string   `json:"unread,omitempty"`  // what the runtime did not tell, and why: what depends on it is unknown
 
-	Unready []event.Unready   `json:"unready,omitempty"` // containers whose probes failed when they were last asked
-	Waiting []control.Waiting `json:"waiting,omitempty"` // containers that could not start, and why
-	Message string            `json:"message,omitempty"` // the kubelet's, of a pod of its own that is not ready
+	Unready  []event.Unready   `json:"unready,omitempty"`  // containers whose probes failed when they were last asked
+	Waiting  []control.Waiting `json:"waiting,omitempty"`  // containers that could not start, and why
+	HostPort *event.HostPort   `json:"hostPort,omitempty"` // for which it was rejected or waits: the host port, and the pod that has it
+	Message  string            `json:"message,omitempty"`  // the kubelet's, of a pod of its own that is not ready
 
 	Superseded []supersededData `json:"superseded,omitempty"` // older sandboxes that are ready, and older attempts of containers that run or may run, too
 }
@@ -100,7 +101,7 @@ func NewPodData(p *inventory.Pod) PodData {
 		d.Unread = p.Unread.Error()
 	}
 	d.Superseded = supersededOf(p.Runtime)
-	d.Unready, d.Waiting = p.Worker.Unready, p.Worker.Waiting
+	d.Unready, d.Waiting, d.HostPort = p.Worker.Unready, p.Worker.Waiting, p.Worker.HostPort
 	if p.Object != nil && p.Manager == nil {
 		d.readObject(&p.Object.Status)
 	}

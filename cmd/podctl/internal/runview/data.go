@@ -41,6 +41,7 @@ type RunLine struct {
 	Stop      *event.Stop     `json:"stop,omitempty"`      // Terminating: why, and with which grace period
 	Eviction  *event.Eviction `json:"eviction,omitempty"`  // Evicted, and Preempting of the pod that gives way
 	Victims   []string        `json:"victims,omitempty"`   // Preempting: the pods that give way to this one
+	HostPort  *event.HostPort `json:"hostPort,omitempty"`  // NodePorts, Waiting, and a pod that a host port keeps from running: the port, and the pod that has it
 	Probe     *event.Probe    `json:"probe,omitempty"`     // Unhealthy, ProbeWarning
 	Failure   *event.Failure  `json:"failure,omitempty"`   // what failed, and in which layer
 	Addresses []string        `json:"addresses,omitempty"` // SandboxReady: the pod's; none on the host's network
@@ -97,7 +98,7 @@ func (p *dataPrinter) Event(ev event.Event) {
 		Time: ev.Time, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.UID), Container: ev.Container,
 		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Text(), Warning: ev.Warning, State: ev.State(),
 		Exit: ev.Exit, Image: ev.Image, Waiting: ev.Waiting, Stop: ev.Stop, Eviction: ev.Eviction, Victims: ev.Victims,
-		Probe: ev.Probe, Failure: ev.Failure, Addresses: ev.Addresses, Adoption: ev.Adoption,
+		HostPort: ev.HostPort, Probe: ev.Probe, Failure: ev.Failure, Addresses: ev.Addresses, Adoption: ev.Adoption,
 	})
 }
 
@@ -120,7 +121,7 @@ func podLine(i node.Info) RunLine {
 		Phase: i.Status.Phase, Reason: i.Status.Reason, Message: i.Status.Message, Restarts: &n, Unready: i.Unready,
 	}
 	if err := i.Rejected; err != nil {
-		l.Rejected = err.Error()
+		l.Rejected, l.HostPort = err.Error(), i.HostPort()
 	}
 	for _, c := range pod.Statuses(&i.Status) {
 		line := ContainerLine{Name: c.Name, Ready: c.Ready, Restarts: c.RestartCount}
