@@ -43,6 +43,7 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
+	k8s.io/cri-client v0.37.2 // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 

@@ -46,7 +46,7 @@ install_containerd_1_7() {
 
 go_build_containerd_1_7() {
 	local module=github.com/containerd/containerd work=$1/work
-	CGO_ENABLED=0 build_in_throw_away_module "$module" "$CONTAINERD_1_7_VERSION" "$work" \
+	CGO_ENABLED=0 in_throw_away_module "$module" "$CONTAINERD_1_7_VERSION" "$work" build \
 		-tags "$CONTAINERD_TAGS" -ldflags "-X $module/version.Version=$CONTAINERD_1_7_VERSION" \
 		-o "$1/" "$module/cmd/containerd" "$module/cmd/containerd-shim-runc-v2" "$module/cmd/ctr" &&
 		cd / && rm -rf "$work"

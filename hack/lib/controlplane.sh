@@ -56,11 +56,14 @@ write_kubeconfig() {
 
 # component runs a program of the control plane in a session of its own.
 #   component PROGRAM FLAG …
-component() {
-	local program=$1
-	shift
-	setsid "$CONTROL_PLANE_DIR/$program" "$@" </dev/null >>"$CLUSTER/log/$program" 2>&1 9>&- &
-	echo $! >"$CLUSTER/$program.pid"
+component() { background "$CONTROL_PLANE_DIR/$1" "${@:2}"; }
+
+# background runs a program of the cluster until the cluster is taken down.
+#   background PATH ARGUMENT …
+background() {
+	local name=${1##*/}
+	setsid "$@" </dev/null >>"$CLUSTER/log/$name" 2>&1 9>&- &
+	echo $! >"$CLUSTER/$name.pid"
 	disown
 }
 
@@ -97,11 +100,26 @@ node_flags() {
 		--authentication-token-webhook=true --authorization-mode=Webhook --client-ca-file="$CLUSTER/pki/ca.crt"
 }
 
+# stop_control_plane stops the control plane, and whatever background has started.
 stop_control_plane() {
-	local program pid
-	for program in kube-scheduler kube-controller-manager kube-apiserver etcd; do
-		pid=$(cat "$CLUSTER/$program.pid" 2>/dev/null) || continue
-		[[ $(readlink "/proc/$pid/exe" || true) != "$CONTROL_PLANE_DIR/$program" ]] || kill -KILL "$pid" || true
+	local file
+	for file in "$CLUSTER"/*.pid; do
+		[[ ! -f $file ]] || stop_background "$(basename "$file" .pid)" KILL
 	done
 	rm -rf --one-file-system "$CLUSTER"
+}
+
+# stop_background sends a signal to a program by its name: a pid alone may belong to
+# another.
+#   stop_background NAME SIGNAL
+stop_background() {
+	local pid exe
+	pid=$(cat "$CLUSTER/$1.pid" 2>/dev/null) || return 0
+	exe=$(readlink "/proc/$pid/exe" || true)
+	exe=${exe% (deleted)}
+	[[ ${exe##*/} != "$1" ]] || kill -"$2" "$pid" || true
+}
+
+need_no_cluster() {
+	[[ ! -d $CLUSTER ]] || die "the cluster is up, or was not taken down: hack/cluster down"
 }

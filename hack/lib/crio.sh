@@ -17,7 +17,7 @@ install_crio() {
 go_build_crio() {
 	local module=github.com/cri-o/cri-o work=$1/work
 	local -a tags=(containers_image_openpgp exclude_graphdriver_btrfs containers_image_ostree_stub seccomp)
-	CGO_ENABLED=1 build_in_throw_away_module "$module" "$CRIO_VERSION" "$work" \
+	CGO_ENABLED=1 in_throw_away_module "$module" "$CRIO_VERSION" "$work" build \
 		-tags "${tags[*]}" -o "$1/crio" "$module/cmd/crio" &&
 		gcc -std=c99 -Os -static -o "$1/pinns" "$work"/source/pinns/src/*.c && cd / && rm -rf "$work"
 }

@@ -46,22 +46,22 @@ func Busybox() (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list applets of %s: %w", path, err)
 	}
-	entries := []entry{
-		{name: "bin/", mode: 0o755}, {name: "bin/busybox", mode: 0o755, data: binary},
-		{name: "dev/", mode: 0o755}, {name: "home/", mode: 0o755}, {name: "proc/", mode: 0o755},
-		{name: "root/", mode: 0o700}, {name: "sys/", mode: 0o755}, {name: "tmp/", mode: 0o1777},
-		{name: "usr/", mode: 0o755}, {name: "usr/bin/", mode: 0o755}, {name: "usr/sbin/", mode: 0o755},
-		{name: "var/", mode: 0o755}, {name: "var/www/", mode: 0o755},
-		{name: "etc/", mode: 0o755},
-		{name: "etc/passwd", mode: 0o644, data: []byte(passwd)},
-		{name: "etc/group", mode: 0o644, data: []byte(group)},
+	files := []File{
+		{Name: "bin/", Mode: 0o755}, {Name: "bin/busybox", Mode: 0o755, Data: binary},
+		{Name: "dev/", Mode: 0o755}, {Name: "home/", Mode: 0o755}, {Name: "proc/", Mode: 0o755},
+		{Name: "root/", Mode: 0o700}, {Name: "sys/", Mode: 0o755}, {Name: "tmp/", Mode: 0o1777},
+		{Name: "usr/", Mode: 0o755}, {Name: "usr/bin/", Mode: 0o755}, {Name: "usr/sbin/", Mode: 0o755},
+		{Name: "var/", Mode: 0o755}, {Name: "var/www/", Mode: 0o755},
+		{Name: "etc/", Mode: 0o755},
+		{Name: "etc/passwd", Mode: 0o644, Data: []byte(passwd)},
+		{Name: "etc/group", Mode: 0o644, Data: []byte(group)},
 	}
 	for applet := range strings.FieldsSeq(string(applets)) {
 		if applet != "busybox" {
-			entries = append(entries, entry{name: "bin/" + applet, mode: 0o777, target: "busybox"})
+			files = append(files, File{Name: "bin/" + applet, Mode: 0o777, Target: "busybox"})
 		}
 	}
-	return build(entries, v1.Config{Env: []string{searchPath}, Cmd: []string{"sh"}})
+	return Build(files, v1.Config{Env: []string{searchPath}, Cmd: []string{"sh"}})
 }
 
 // findBusybox returns the first static busybox of the usual places.

@@ -15,22 +15,27 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// entry is one file of a layer: a directory if its name ends in a slash, a
-// symbolic link if target is set, otherwise a regular file.
-type entry struct {
-	name   string
-	mode   int64
-	data   []byte
-	target string
+// File is one file of a layer: a directory if its name ends in a slash, a
+// symbolic link if Target is set, otherwise a regular file.
+type File struct {
+	Name   string
+	Mode   int64 // as in a tar header: 0o4755 is setuid
+	Data   []byte
+	Target string
 }
 
-// build makes an image of one layer that holds the entries.
-func build(entries []entry, config v1.Config) (v1.Image, error) {
-	layer, err := newLayer(entries)
+// Build makes an image of one layer that holds the files.
+func Build(files []File, config v1.Config) (v1.Image, error) {
+	return Extend(empty.Image, files, config)
+}
+
+// Extend adds a layer that holds the files to an image, and replaces its configuration.
+func Extend(base v1.Image, files []File, config v1.Config) (v1.Image, error) {
+	layer, err := newLayer(files)
 	if err != nil {
 		return nil, err
 	}
-	img, err := mutate.AppendLayers(empty.Image, layer)
+	img, err := mutate.AppendLayers(base, layer)
 	if err != nil {
 		return nil, fmt.Errorf("append layer: %w", err)
 	}
@@ -43,23 +48,23 @@ func build(entries []entry, config v1.Config) (v1.Image, error) {
 	return mutate.ConfigFile(img, file)
 }
 
-func newLayer(entries []entry) (v1.Layer, error) {
+func newLayer(files []File) (v1.Layer, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
-	for _, e := range entries {
-		h := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.data)), Typeflag: tar.TypeReg}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range files {
+		h := &tar.Header{Name: f.Name, Mode: f.Mode, Size: int64(len(f.Data)), Typeflag: tar.TypeReg}
 		switch {
-		case strings.HasSuffix(e.name, "/"):
+		case strings.HasSuffix(f.Name, "/"):
 			h.Typeflag = tar.TypeDir
-		case e.target != "":
-			h.Typeflag, h.Linkname = tar.TypeSymlink, e.target
+		case f.Target != "":
+			h.Typeflag, h.Linkname = tar.TypeSymlink, f.Target
 		}
 		if err := w.WriteHeader(h); err != nil {
-			return nil, fmt.Errorf("write %s: %w", e.name, err)
+			return nil, fmt.Errorf("write %s: %w", f.Name, err)
 		}
-		if _, err := w.Write(e.data); err != nil {
-			return nil, fmt.Errorf("write %s: %w", e.name, err)
+		if _, err := w.Write(f.Data); err != nil {
+			return nil, fmt.Errorf("write %s: %w", f.Name, err)
 		}
 	}
 	if err := w.Close(); err != nil {

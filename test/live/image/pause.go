@@ -33,6 +33,6 @@ func Pause(ctx context.Context) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build pause: %w", err)
 	}
-	return build([]entry{{name: "pause", mode: 0o755, data: data}},
+	return Build([]File{{Name: "pause", Mode: 0o755, Data: data}},
 		v1.Config{Entrypoint: []string{"/pause"}, User: "65535:65535"})
 }

@@ -30,14 +30,14 @@ func Podctl(binary string) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read podctl: %w", err)
 	}
-	entries := []entry{
-		{name: "etc/", mode: 0o755},
-		{name: "etc/passwd", mode: 0o644, data: []byte(podctlPasswd)}, {name: "etc/group", mode: 0o644, data: []byte(podctlGroup)},
-		{name: "home/", mode: 0o755}, {name: "home/nonroot/", mode: 0o755}, {name: "tmp/", mode: 0o1777},
-		{name: "usr/", mode: 0o755}, {name: "usr/local/", mode: 0o755}, {name: "usr/local/bin/", mode: 0o755},
-		{name: "usr/local/bin/podctl", mode: 0o755, data: data},
+	files := []File{
+		{Name: "etc/", Mode: 0o755},
+		{Name: "etc/passwd", Mode: 0o644, Data: []byte(podctlPasswd)}, {Name: "etc/group", Mode: 0o644, Data: []byte(podctlGroup)},
+		{Name: "home/", Mode: 0o755}, {Name: "home/nonroot/", Mode: 0o755}, {Name: "tmp/", Mode: 0o1777},
+		{Name: "usr/", Mode: 0o755}, {Name: "usr/local/", Mode: 0o755}, {Name: "usr/local/bin/", Mode: 0o755},
+		{Name: "usr/local/bin/podctl", Mode: 0o755, Data: data},
 	}
-	return build(entries, v1.Config{
+	return Build(files, v1.Config{
 		Env: []string{searchPath}, Entrypoint: []string{"/usr/local/bin/podctl"}, User: "65532:65532",
 	})
 }

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// spec is a spec with its results on both sides; a side on which it did not run has no
+// outcome.
+type spec struct {
+	name            string
+	podctl, kubelet result
+}
+
+// comparison is what was seen on one runtime.
+type comparison struct {
+	runtime string
+	specs   []spec // by name
+}
+
+func compare(runtime string, podctl, kubelet results) comparison {
+	names := map[string]bool{}
+	for _, side := range []results{podctl, kubelet} {
+		for name := range side {
+			names[name] = true
+		}
+	}
+	c := comparison{runtime: runtime}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		c.specs = append(c.specs, spec{name, podctl[name], kubelet[name]})
+	}
+	return c
+}
+
+// unexplained reports whether the spec fails with podctl alone, and nobody knows why.
+func (s spec) unexplained() bool {
+	return s.podctl.outcome == failed && s.kubelet.outcome != failed && explain(s.name) == nil
+}
+
+const head = `# Kubernetes' own node tests
+
+<!-- written by hack/conformance page -->
+
+The end-to-end specs of Kubernetes in ` + "`test/e2e/common/node` and `test/e2e/common/storage`" + `, against ` + "`podctl agent`" + ` as the node of a cluster and
+against the kubelet of the same version, on the same control plane, runtime and images. They are all specs that Kubernetes has on by default:
+NodeConformance, Conformance, and those with neither label. [Testing](testing.md#kubernetes-own-tests) says how they are run, and what the bridge
+between the API server and podctl answers for.
+
+Not run: specs of features that are off by default; those of credential provider plugins, which the node does not have; and "should cap back-off at
+MaxContainerBackOff", which takes 27 minutes.
+`
+
+// render returns the page.
+func render(all []comparison) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for _, c := range all {
+		fmt.Fprintf(&b, "\n## On %s\n\n", c.runtime)
+		c.renderCounts(&b)
+		c.renderFailures(&b)
+		c.renderSkips(&b)
+	}
+	return b.String()
+}
+
+// kinds are the labels by which specs are counted; a spec counts for the first one that
+// its name has.
+var kinds = []string{"Conformance", "NodeConformance", ""}
+
+func kindOf(name string) string {
+	return kinds[slices.IndexFunc(kinds, func(k string) bool { return k == "" || strings.Contains(name, "["+k+"]") })]
+}
+
+func (c comparison) renderCounts(b *strings.Builder) {
+	b.WriteString("| specs | podctl | kubelet |\n|---|---|---|\n")
+	for _, sig := range []string{"node", "storage"} {
+		for _, kind := range kinds {
+			in := slices.DeleteFunc(slices.Clone(c.specs), func(s spec) bool {
+				return !strings.HasPrefix(s.name, "[sig-"+sig+"]") || kindOf(s.name) != kind
+			})
+			if len(in) > 0 {
+				fmt.Fprintf(b, "| %s, %s | %s | %s |\n", sig, cmp.Or(kind, "no label"), count(in, spec.onPodctl), count(in, spec.onKubelet))
+			}
+		}
+	}
+	fmt.Fprintf(b, "| **all** | %s | %s |\n", count(c.specs, spec.onPodctl), count(c.specs, spec.onKubelet))
+}
+
+func (s spec) onPodctl() result  { return s.podctl }
+func (s spec) onKubelet() result { return s.kubelet }
+
+// count prints how many specs had each outcome on a side.
+func count(specs []spec, side func(spec) result) string {
+	n := map[outcome]int{}
+	for _, s := range specs {
+		n[side(s).outcome]++
+	}
+	var parts []string
+	for _, o := range []outcome{passed, failed, skipped} {
+		if n[o] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[o], o))
+		}
+	}
+	return cmp.Or(strings.Join(parts, ", "), "not run")
+}
+
+func (c comparison) renderFailures(b *strings.Builder) {
+	b.WriteString("\n| failed | podctl | kubelet | why |\n|---|---|---|---|\n")
+	none := true
+	for _, s := range c.specs {
+		if s.podctl.outcome != failed && s.kubelet.outcome != failed {
+			continue
+		}
+		none = false
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cell(shortName(s.name)), s.podctl.shown(), s.kubelet.shown(), s.why())
+	}
+	if none {
+		b.WriteString("| – | | | |\n")
+	}
+}
+
+func (r result) shown() string { return cmp.Or(string(r.outcome), "not run") }
+
+// why returns the cell that says why a spec failed.
+func (s spec) why() string {
+	k := explain(s.name)
+	switch {
+	case s.podctl.outcome != failed:
+		return "with the kubelet alone: " + cell(firstLine(s.kubelet.why))
+	case k != nil && k.row != "":
+		return cell(k.reason) + " ([differences](kubelet-differences.md): " + cell(k.row) + " …)"
+	case k != nil:
+		return cell(k.reason)
+	case s.kubelet.outcome == failed:
+		return "on both: " + cell(firstLine(s.podctl.why))
+	}
+	return "**not known**: " + cell(firstLine(s.podctl.why))
+}
+
+func (c comparison) renderSkips(b *strings.Builder) {
+	type sides struct{ podctl, kubelet int }
+	reasons := map[string]sides{}
+	for _, s := range c.specs {
+		if s.podctl.outcome == skipped {
+			n := reasons[firstLine(s.podctl.why)]
+			n.podctl++
+			reasons[firstLine(s.podctl.why)] = n
+		}
+		if s.kubelet.outcome == skipped {
+			n := reasons[firstLine(s.kubelet.why)]
+			n.kubelet++
+			reasons[firstLine(s.kubelet.why)] = n
+		}
+	}
+	b.WriteString("\n| specs skip themselves because | podctl | kubelet |\n|---|---|---|\n")
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(b, "| %s | %d | %d |\n", cell(why), reasons[why].podctl, reasons[why].kubelet)
+	}
+}
+
+var labels = regexp.MustCompile(`(^\[sig-[a-z]+\]| \[[A-Za-z:]+\])`)
+
+// shortName is the name of a spec without its labels.
+func shortName(name string) string { return strings.TrimSpace(labels.ReplaceAllString(name, "")) }
+
+const maxWhy = 200
+
+// firstLine returns the first line of a text, shortened.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if r := []rune(line); len(r) > maxWhy {
+		line = string(r[:maxWhy]) + "…"
+	}
+	return line
+}
+
+// cell escapes a text for a cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`).Replace(text)
+}
