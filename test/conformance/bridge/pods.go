@@ -87,7 +87,7 @@ func (b *bridge) track(ctx context.Context, bound []*v1.Pod) {
 			b.objects.register(p)
 			s.pod = p
 		}
-		if grace := ptr.Deref(p.DeletionGracePeriodSeconds, 0); p.DeletionTimestamp != nil && (!s.terminating || grace < s.grace) {
+		if grace := ptr.Deref(p.DeletionGracePeriodSeconds, 0); p.DeletionTimestamp != nil && !s.stopped && (!s.terminating || grace < s.grace) {
 			first := !s.terminating
 			s.terminating, s.grace = true, grace
 			go b.terminate(ctx, p, s, first)

@@ -162,7 +162,7 @@ func (c comparison) renderSkips(b *strings.Builder) {
 	}
 }
 
-var labels = regexp.MustCompile(`(^\[sig-[a-z]+\]| \[[A-Za-z:]+\])`)
+var labels = regexp.MustCompile(`^\[sig-[a-z]+\]| \[[A-Za-z:, -]+\]`)
 
 // shortName is the name of a spec without its labels.
 func shortName(name string) string { return strings.TrimSpace(labels.ReplaceAllString(name, "")) }
