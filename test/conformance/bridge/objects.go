@@ -46,27 +46,28 @@ func (o *objects) unregister(p *v1.Pod) {
 func (o *objects) of(p *v1.Pod) ([]document, error) {
 	var found []document
 	var problems []error
-	add := func(d document, err error) {
-		switch {
-		case err == nil:
-			found = append(found, d)
-		case !apierrors.IsNotFound(err):
+	exists := func(err error) bool {
+		if err != nil && !apierrors.IsNotFound(err) {
 			problems = append(problems, err)
 		}
+		return err == nil
 	}
 	podutil.VisitPodConfigmapNames(p, func(name string) bool {
-		c, err := o.configMaps.GetConfigMap(p.Namespace, name)
-		add(configMapDocument(c), err)
+		if c, err := o.configMaps.GetConfigMap(p.Namespace, name); exists(err) {
+			found = append(found, configMapDocument(c))
+		}
 		return true
 	})
 	podutil.VisitPodSecretNames(p, func(name string) bool {
-		s, err := o.secrets.GetSecret(p.Namespace, name)
-		add(secretDocument(s), err)
+		if s, err := o.secrets.GetSecret(p.Namespace, name); exists(err) {
+			found = append(found, secretDocument(s))
+		}
 		return true
 	})
 	for _, t := range tokenSources(p) {
-		s, err := o.tokenSecret(p, t)
-		add(secretDocument(s), err)
+		if s, err := o.tokenSecret(p, t); exists(err) {
+			found = append(found, secretDocument(s))
+		}
 	}
 	return found, errors.Join(problems...)
 }

@@ -35,7 +35,14 @@ func (b *bridge) reportStatuses(ctx context.Context) error {
 		p := &list.Items[i]
 		b.pods.mu.Lock()
 		s := b.pods.all[p.UID]
+		var stored *v1.Pod
+		if s != nil && !s.terminating {
+			stored = s.pod
+		}
 		b.pods.mu.Unlock()
+		if stored != nil {
+			b.setConditions(ctx, stored, p)
+		}
 		// A kubelet reports a pod from its first sync on.
 		if s == nil || p.Status.StartTime == nil && p.Status.Phase == v1.PodPending || equality.Semantic.DeepEqual(s.reported, p.Status) {
 			continue
@@ -48,6 +55,41 @@ func (b *bridge) reportStatuses(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// setConditions tells podctl of the conditions that others have set, such as readiness
+// gates.
+func (b *bridge) setConditions(ctx context.Context, stored, p *v1.Pod) {
+	for _, c := range changedConditions(stored.Status.Conditions, p.Status.Conditions) {
+		if err := b.podctl.SetCondition(ctx, p.Namespace, p.Name, c); err != nil {
+			b.log.Info("set condition", "pod", p.Namespace+"/"+p.Name, "type", c.Type, "err", err) // it has ended
+		}
+	}
+}
+
+// changedConditions returns the conditions of others that podctl has not as the API server
+// has them, without a status where the API server has none.
+func changedConditions(stored, podctl []v1.PodCondition) []v1.PodCondition {
+	var changed []v1.PodCondition
+	for _, c := range stored {
+		if ofOthers(c) && !slices.ContainsFunc(podctl, func(o v1.PodCondition) bool { return o.Type == c.Type && o.Status == c.Status }) {
+			changed = append(changed, c)
+		}
+	}
+	for _, c := range podctl {
+		if ofOthers(c) && !has(stored, c.Type) {
+			changed = append(changed, v1.PodCondition{Type: c.Type})
+		}
+	}
+	return changed
+}
+
+func ofOthers(c v1.PodCondition) bool {
+	return !kubetypes.PodConditionByKubelet(c.Type) && !kubetypes.PodConditionSharedByKubelet(c.Type)
+}
+
+func has(all []v1.PodCondition, kind v1.PodConditionType) bool {
+	return slices.ContainsFunc(all, func(c v1.PodCondition) bool { return c.Type == kind })
 }
 
 func (b *bridge) report(ctx context.Context, p *v1.Pod) error {
@@ -69,13 +111,11 @@ func (b *bridge) report(ctx context.Context, p *v1.Pod) error {
 // server (mergePodStatus in pkg/kubelet/status).
 func merge(stored *v1.Pod, s v1.PodStatus) v1.PodStatus {
 	s = *s.DeepCopy()
-	var others []v1.PodCondition
-	for _, c := range stored.Status.Conditions {
-		if !kubetypes.PodConditionByKubelet(c.Type) && !slices.ContainsFunc(s.Conditions, func(o v1.PodCondition) bool { return o.Type == c.Type }) {
-			others = append(others, c)
-		}
-	}
-	s.Conditions = append(others, s.Conditions...)
+	own := slices.DeleteFunc(s.Conditions, ofOthers)
+	others := slices.DeleteFunc(slices.Clone(stored.Status.Conditions), func(c v1.PodCondition) bool {
+		return kubetypes.PodConditionByKubelet(c.Type) || has(own, c.Type)
+	})
+	s.Conditions = append(others, own...)
 	if stored.DeletionTimestamp != nil {
 		s.ObservedGeneration = stored.Generation // of the deletion, which podctl saw as a stop
 	}
