@@ -54,6 +54,12 @@ race: ## run the tests that need no runtime with the race detector
 fleet: ## run examples/fleet in a real cluster of one node, on RUNTIME (containerd, crio): etcd, control plane and kubelet v1.37.2, built once
 	@hack/cluster run $(or $(RUNTIME),containerd) go -C test test ./fleet -run '^TestCluster' -count=1 -v
 
+.PHONY: conformance
+conformance: ## run Kubernetes' own node tests with podctl and with the kubelet as the node, on RUNTIME (containerd, crio), or those that ONLY (a regular expression) matches, and write docs/conformance.md
+	@hack/conformance run podctl $(or $(RUNTIME),containerd) '$(ONLY)'
+	@hack/conformance run kubelet $(or $(RUNTIME),containerd) '$(ONLY)'
+	@hack/conformance page
+
 .PHONY: bench
 bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG and its preemption against the kubelet's, kubectl podctl on 1,000 nodes, and idle pods
 	go test -run '^$$' -bench Plan ./internal/preempt

@@ -45,7 +45,7 @@ const head = `# Kubernetes' own node tests
 
 <!-- written by hack/conformance page -->
 
-The end-to-end specs of Kubernetes in ` + "`test/e2e/common/node` and `test/e2e/common/storage`" + `, against ` + "`podctl agent`" + ` as the node of a cluster and
+The end-to-end specs of Kubernetes in ` + "`k8s.io/kubernetes/test/e2e/common/node` and `…/storage`" + `, against ` + "`podctl agent`" + ` as the node of a cluster and
 against the kubelet of the same version, on the same control plane, runtime and images. They are all specs that Kubernetes has on by default:
 NodeConformance, Conformance, and those with neither label. [Testing](testing.md#kubernetes-own-tests) says how they are run, and what the bridge
 between the API server and podctl answers for.
