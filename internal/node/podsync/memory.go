@@ -26,9 +26,11 @@ type memory struct {
 	mountFailures int
 
 	// actuated is what running containers were given, by name, and actuatedPod what
-	// the pod as a whole was: nil before the first sync.
+	// the pod as a whole was: nil before the first sync. resources are the same as the
+	// status shows them.
 	actuated    map[string]actuated
 	actuatedPod *pod.Amounts
+	resources   *v1.ResourceRequirements
 
 	// telling is held while a status is computed and published.
 	telling sync.Mutex

@@ -19,7 +19,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		in := s.statusInput(p.UID, old)
 		in.Ended = ended
 		in.Resize = m.resizeConditions(pod.IsTerminal(phaseOf(old)))
-		in.Actuated = m.given()
+		in.Actuated, in.PodResources = m.given(), m.resources
 		if !ended {
 			in.Waiting = m.waiting
 		}

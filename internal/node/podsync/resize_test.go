@@ -180,6 +180,9 @@ func TestResizeDoesNotLowerMemoryBelowUsage(t *testing.T) {
 			!strings.Contains(got.Message, `attempting to set container "c" memory limit (16777216) below current usage (20971520)`) {
 			t.Errorf("%v, condition %+v", err, got)
 		}
+		if got := res.Status.Resources.Limits.Memory().String(); got != "64Mi" {
+			t.Errorf("the pod has a memory limit of %s, want 64Mi as before", got)
+		}
 		if calls, _ := did(b, before); len(calls) > 0 {
 			t.Errorf("calls: %q", calls)
 		}
@@ -191,6 +194,9 @@ func TestResizeDoesNotLowerMemoryBelowUsage(t *testing.T) {
 		b.mustSync(next)
 		if res = b.mustSync(next); conditionsOf(res.Status, v1.PodResizeInProgress) != nil {
 			t.Errorf("status: %+v", res.Status.Conditions)
+		}
+		if got := res.Status.Resources.Limits.Memory().String(); got != "48Mi" {
+			t.Errorf("the pod has a memory limit of %s, want 48Mi", got)
 		}
 		b.finish(next, nil)
 	})

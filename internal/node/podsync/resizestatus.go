@@ -91,7 +91,7 @@ func (s *Syncer) resizeFailed(p *v1.Pod, err error) {
 func (m *memory) learnActuated(p *v1.Pod, st *pod.Status, adopted *pod.Allocation) {
 	was := adopted.Apply(p)
 	if m.actuatedPod == nil {
-		m.actuatedPod = podAmounts(was)
+		m.actuatedPod, m.resources = podAmounts(was), pod.Resources(was)
 	}
 	for c := range pod.Containers(was) {
 		cs := st.Container(c.Name)

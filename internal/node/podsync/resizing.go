@@ -25,7 +25,7 @@ func (r *run) resize(ctx context.Context) error {
 	r.acted = true
 	err := r.tryResize(ctx)
 	if err == nil {
-		r.m.actuatedPod = podAmounts(r.p)
+		r.m.actuatedPod, r.m.resources = podAmounts(r.p), pod.Resources(r.p)
 		return nil
 	}
 	if ctx.Err() == nil {

@@ -41,6 +41,8 @@ type StatusInput struct {
 	RuntimeName string
 	// Actuated is what the running containers were given, by container id.
 	Actuated map[string]pod.Amounts
+	// PodResources is what the pod as a whole was given, nil for what it asks for.
+	PodResources *v1.ResourceRequirements
 	// Resize are the conditions of a resize.
 	Resize []v1.PodCondition
 	// Ended: the containers do not restart, whatever their policies are.
@@ -69,7 +71,7 @@ func PodStatus(p *v1.Pod, st *pod.Status, in StatusInput) v1.PodStatus {
 	}
 	s := v1.PodStatus{
 		QOSClass:           pod.QOS(p),
-		Resources:          pod.Resources(p),
+		Resources:          podResources(p, old, in.PodResources),
 		AllocatedResources: pod.Requests(p),
 	}
 	conv := converter{p: p, st: st, in: in, restarting: RestartsAll(p, st, old)}
@@ -83,6 +85,15 @@ func PodStatus(p *v1.Pod, st *pod.Status, in StatusInput) v1.PodStatus {
 	setConditions(&s, p, st, old, in.Resize)
 	setIPs(&s, p, st, in.HostIPs)
 	return s
+}
+
+// podResources returns what a running pod was given as a whole; before that, what it asks
+// for (convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go).
+func podResources(p *v1.Pod, old *v1.PodStatus, given *v1.ResourceRequirements) *v1.ResourceRequirements {
+	if given == nil || old.Phase != v1.PodRunning {
+		return pod.Resources(p)
+	}
+	return given.DeepCopy()
 }
 
 // ephemeral returns the pod's ephemeral containers, nil without any.
