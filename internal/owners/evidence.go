@@ -23,7 +23,7 @@ func (a *Answers) evidence(p *pod.Pod) (e Evidence, who parties) {
 	e.Process, who.process = a.processOf(p)
 	e.Source, who.source = a.sourceOf(p, e.Creator)
 	e.Kubelet = a.kubeletOf(p)
-	e.Runs = p.MayRun() || a.Kubelet.HasDir[p.UID]
+	e.Runs = p.MayBeRunning() || a.Kubelet.HasDir[p.UID]
 	return e, who
 }
 

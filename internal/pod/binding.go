@@ -17,26 +17,27 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
-// Binding is what the volume controller makes of a claim.
+// Binding says to which PersistentVolume a PersistentVolumeClaim is bound. The zero value is a
+// claim that podctl provisions as a directory.
 type Binding struct {
-	// Volume is the one that the claim is bound to, nil if it is pending.
+	// Volume is the volume to which the claim is bound, nil if there is none.
 	Volume *v1.PersistentVolume
-	// Pending is why the claim is bound to none, "" if it is bound.
+	// Pending says why the claim is not bound, "" if it is bound or provisioned.
 	Pending string
 }
 
-// Unsupported returns why podctl cannot give the bound volume to a pod, nil if it can or
-// the claim is pending.
-func (b Binding) Unsupported() error {
+// CheckSupported returns an error if podctl cannot mount the bound volume, nil if it can or no
+// volume is bound.
+func (b Binding) CheckSupported() error {
 	if b.Volume == nil || b.Path() != "" {
 		return nil
 	}
 	return fmt.Errorf("persistentvolume %q is %s, which podctl does not mount", b.Volume.Name, describeSource(b.Volume.Spec.PersistentVolumeSource))
 }
 
-// Elsewhere returns why the bound volume is not on the node of that name, nil if it is, or
-// if that cannot be told.
-func (b Binding) Elsewhere(hostname string) error {
+// CheckNode returns an error if the node affinity of the bound volume excludes the node hostname,
+// nil if it matches or cannot be evaluated.
+func (b Binding) CheckNode(hostname string) error {
 	if b.Volume == nil {
 		return nil
 	}
@@ -46,8 +47,8 @@ func (b Binding) Elsewhere(hostname string) error {
 	return fmt.Errorf("persistentvolume %q is on another node: no term of its nodeAffinity matches this one (%s=%s)", b.Volume.Name, v1.LabelHostname, hostname)
 }
 
-// Path returns where the data of the bound volume is on the node, "" if it is no directory of
-// the node.
+// Path returns the directory of the bound volume on the node, "" if no volume is bound or it is
+// neither a hostPath nor a local volume.
 func (b Binding) Path() string {
 	switch {
 	case b.Volume == nil:
@@ -59,8 +60,8 @@ func (b Binding) Path() string {
 	return ""
 }
 
-// defaultStorageClass returns the name of the class that is marked as the default one, ""
-// without one. Of several the newest counts in a cluster; here it is the first by name.
+// defaultStorageClass returns the name of the default StorageClass, "" if there is none. If several
+// are marked as default, the first by name is used; a cluster uses the newest.
 func (o *Objects) defaultStorageClass() string {
 	for _, c := range sortedByName(o.StorageClasses) {
 		if c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" || c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
@@ -70,12 +71,12 @@ func (o *Objects) defaultStorageClass() string {
 	return ""
 }
 
-// bind decides which volume each claim is bound to, as the volume controller does
+// bindClaims returns the bindings of all claims, as the volume controller binds them
 // (syncUnboundClaim in pkg/controller/volume/persistentvolume/pv_controller.go): claims and
-// volumes that name one another come first, then each claim has the smallest volume that
-// fits, in the order of their names. podctl provisions the others, as directories, unless
-// their class provisions nothing.
-func bind(o *Objects) map[types.NamespacedName]Binding {
+// volumes that name one another come first, then each claim, in the order of names, gets the
+// smallest volume that fits. podctl provisions a directory for each other claim, unless its class
+// has no provisioner.
+func bindClaims(o *Objects) map[types.NamespacedName]Binding {
 	if len(o.Volumes) == 0 && len(o.StorageClasses) == 0 {
 		return nil
 	}
@@ -84,7 +85,7 @@ func bind(o *Objects) map[types.NamespacedName]Binding {
 		reservedFor: map[types.NamespacedName][]*v1.PersistentVolume{}, taken: map[string]bool{}, bindings: map[types.NamespacedName]Binding{},
 	}
 	for _, v := range sortedByName(o.Volumes) {
-		b.byClass[classOfVolume(v)] = append(b.byClass[classOfVolume(v)], v)
+		b.byClass[volumeClass(v)] = append(b.byClass[volumeClass(v)], v)
 		if ref := v.Spec.ClaimRef; ref != nil {
 			claim := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 			b.reservedFor[claim] = append(b.reservedFor[claim], v)
@@ -94,39 +95,38 @@ func bind(o *Objects) map[types.NamespacedName]Binding {
 	claims := sortedByName(o.Claims)
 	for _, c := range claims {
 		if c.Spec.VolumeName != "" {
-			b.record(c, b.named(c))
+			b.record(c, b.bindNamed(c))
 		}
 	}
 	for _, c := range claims {
 		if c.Spec.VolumeName == "" {
-			b.record(c, b.reserved(c))
+			b.record(c, b.bindReserved(c))
 		}
 	}
 	for _, c := range claims {
 		if _, done := b.bindings[keyOf(c)]; !done && c.Spec.VolumeName == "" {
-			b.record(c, b.smallest(c))
+			b.record(c, b.bindSmallest(c))
 		}
 	}
 	return b.bindings
 }
 
+// binder is the state of bindClaims.
 type binder struct {
 	o *Objects
-	// defaultClass is that of claims which name none.
+	// defaultClass is the storage class of claims that name none.
 	defaultClass string
-	// byClass and reservedFor are the volumes by their class and by the claim that they
-	// name.
+	// byClass has the volumes by storage class, reservedFor by the claim in their claimRef.
 	byClass     map[string][]*v1.PersistentVolume
 	reservedFor map[types.NamespacedName][]*v1.PersistentVolume
-	// taken are the volumes that are bound, or reserved by their claimRef.
+	// taken has the names of the volumes that are bound, or reserved by their claimRef.
 	taken    map[string]bool
 	bindings map[types.NamespacedName]Binding
 }
 
-// classOf returns the storage class of a claim, with the default class of the
-// cluster where the claim does not say
+// claimClass returns the storage class of a claim: the default class if the claim names none
 // (plugin/pkg/admission/storage/storageclass/setdefault/admission.go).
-func (b *binder) classOf(claim *v1.PersistentVolumeClaim) string {
+func (b *binder) claimClass(claim *v1.PersistentVolumeClaim) string {
 	if class, old := claim.Annotations[v1.BetaStorageClassAnnotation]; old {
 		return class
 	}
@@ -145,12 +145,12 @@ func (b *binder) record(c *v1.PersistentVolumeClaim, is Binding) {
 	}
 }
 
-// named returns the binding of a claim that names its volume.
-func (b *binder) named(c *v1.PersistentVolumeClaim) Binding {
+// bindNamed binds a claim that sets volumeName.
+func (b *binder) bindNamed(c *v1.PersistentVolumeClaim) Binding {
 	v := b.o.Volumes[types.NamespacedName{Name: c.Spec.VolumeName}]
 	switch {
 	case v == nil:
-		return Binding{} // said where the claim is declared
+		return Binding{} // reported where the claim is declared
 	case isReservedFor(v, c):
 		return Binding{Volume: v}
 	case b.taken[v.Name]:
@@ -162,22 +162,22 @@ func (b *binder) named(c *v1.PersistentVolumeClaim) Binding {
 	return Binding{Volume: v}
 }
 
-// reserved returns the binding of a claim that a volume names, if one does.
-func (b *binder) reserved(c *v1.PersistentVolumeClaim) Binding {
+// bindReserved binds a claim to a volume whose claimRef names it; the zero Binding if there is none.
+func (b *binder) bindReserved(c *v1.PersistentVolumeClaim) Binding {
 	for _, v := range b.reservedFor[keyOf(c)] {
-		if isLargeEnough(v, c) && modeOf(v.Spec.VolumeMode) == modeOf(c.Spec.VolumeMode) {
+		if isLargeEnough(v, c) && volumeModeOf(v.Spec.VolumeMode) == volumeModeOf(c.Spec.VolumeMode) {
 			return Binding{Volume: v}
 		}
 	}
 	return Binding{}
 }
 
-// smallest returns the binding of a claim to the smallest free volume that fits, of those
-// on this node first.
-func (b *binder) smallest(c *v1.PersistentVolumeClaim) Binding {
+// bindSmallest binds a claim to the smallest free volume that fits, and prefers volumes of this
+// node.
+func (b *binder) bindSmallest(c *v1.PersistentVolumeClaim) Binding {
 	var best *v1.PersistentVolume
 	bestHere := false
-	var unfit misfits
+	var unfit mismatches
 	selector := labels.Everything()
 	if c.Spec.Selector != nil {
 		var err error
@@ -185,7 +185,7 @@ func (b *binder) smallest(c *v1.PersistentVolumeClaim) Binding {
 			return Binding{Pending: err.Error()}
 		}
 	}
-	for _, v := range b.byClass[b.classOf(c)] {
+	for _, v := range b.byClass[b.claimClass(c)] {
 		if err := b.fits(v, c, selector); err != nil {
 			unfit.add(v, err)
 			continue
@@ -196,7 +196,7 @@ func (b *binder) smallest(c *v1.PersistentVolumeClaim) Binding {
 			best, bestHere = v, here
 		}
 	}
-	class := b.o.StorageClasses[types.NamespacedName{Name: b.classOf(c)}]
+	class := b.o.StorageClasses[types.NamespacedName{Name: b.claimClass(c)}]
 	switch {
 	case best != nil:
 		return Binding{Volume: best}
@@ -208,19 +208,19 @@ func (b *binder) smallest(c *v1.PersistentVolumeClaim) Binding {
 	return Binding{Pending: "no persistent volume fits: " + unfit.String()}
 }
 
-// misfits are volumes and why a claim is not bound to them; the first three are named.
-type misfits struct {
+// mismatches collects why volumes do not fit a claim; it names the first three.
+type mismatches struct {
 	named []string
 	n     int
 }
 
-func (m *misfits) add(v *v1.PersistentVolume, err error) {
+func (m *mismatches) add(v *v1.PersistentVolume, err error) {
 	if m.n++; m.n <= 3 {
 		m.named = append(m.named, fmt.Sprintf("%s: %v", v.Name, err))
 	}
 }
 
-func (m *misfits) String() string {
+func (m *mismatches) String() string {
 	text := strings.Join(m.named, "; ")
 	if more := m.n - len(m.named); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
@@ -228,6 +228,7 @@ func (m *misfits) String() string {
 	return text
 }
 
+// fits returns an error if the claim cannot be bound to the volume.
 func (b *binder) fits(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim, selector labels.Selector) error {
 	switch {
 	case b.taken[v.Name]:
@@ -238,17 +239,17 @@ func (b *binder) fits(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim, selec
 	return b.satisfies(v, c)
 }
 
-// satisfies returns why a volume is not what a claim asks for, nil if it is
+// satisfies returns an error if the volume does not meet the spec of the claim
 // (checkVolumeSatisfyClaim in pkg/controller/volume/persistentvolume/pv_controller.go).
 func (b *binder) satisfies(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) error {
 	switch {
 	case !isLargeEnough(v, c):
 		return errors.New("requested PV is too small")
-	case classOfVolume(v) != b.classOf(c):
+	case volumeClass(v) != b.claimClass(c):
 		return errors.New("storageClassName does not match")
-	case attributesOf(v.Spec.VolumeAttributesClassName) != attributesOf(c.Spec.VolumeAttributesClassName):
+	case volumeAttributesClassOf(v.Spec.VolumeAttributesClassName) != volumeAttributesClassOf(c.Spec.VolumeAttributesClassName):
 		return errors.New("volumeAttributesClassName does not match")
-	case modeOf(v.Spec.VolumeMode) != modeOf(c.Spec.VolumeMode):
+	case volumeModeOf(v.Spec.VolumeMode) != volumeModeOf(c.Spec.VolumeMode):
 		return errors.New("incompatible volumeMode")
 	}
 	for _, mode := range c.Spec.AccessModes {
@@ -259,7 +260,7 @@ func (b *binder) satisfies(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) 
 	return nil
 }
 
-// noProvisioner is the provisioner of classes whose volumes are made by hand.
+// noProvisioner is the provisioner of classes that have only static volumes.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
 func isLargeEnough(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) bool {
@@ -269,36 +270,36 @@ func isLargeEnough(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) bool {
 
 func sizeOf(v *v1.PersistentVolume) *resource.Quantity { return v.Spec.Capacity.Storage() }
 
-// isReservedFor reports whether the volume names the claim. The UIDs of a cluster mean
-// nothing here.
+// isReservedFor reports whether the claimRef of the volume names the claim. It ignores UIDs, which
+// are those of a cluster.
 func isReservedFor(v *v1.PersistentVolume, c *v1.PersistentVolumeClaim) bool {
 	ref := v.Spec.ClaimRef
 	return ref != nil && ref.Namespace == c.Namespace && ref.Name == c.Name
 }
 
-func classOfVolume(v *v1.PersistentVolume) string {
+func volumeClass(v *v1.PersistentVolume) string {
 	if class, old := v.Annotations[v1.BetaStorageClassAnnotation]; old {
 		return class
 	}
 	return v.Spec.StorageClassName
 }
 
-func modeOf(mode *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
+func volumeModeOf(mode *v1.PersistentVolumeMode) v1.PersistentVolumeMode {
 	if mode == nil {
 		return v1.PersistentVolumeFilesystem
 	}
 	return *mode
 }
 
-func attributesOf(class *string) string {
+func volumeAttributesClassOf(class *string) string {
 	if class == nil {
 		return ""
 	}
 	return *class
 }
 
-// onNode reports whether the volume is on the node of that name, as far as its node
-// affinity tells by the labels that every node has; known is false if it does not.
+// onNode reports whether the node affinity of the volume matches the node hostname; known is false
+// if the affinity uses labels that podctl does not know.
 func onNode(v *v1.PersistentVolume, hostname string) (on, known bool) {
 	if v.Spec.NodeAffinity == nil || v.Spec.NodeAffinity.Required == nil {
 		return true, true

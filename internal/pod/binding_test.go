@@ -64,7 +64,7 @@ func aClaim(text string) *v1.PersistentVolumeClaim {
 
 // Claims are bound as the volume controller of a cluster binds them; "dir" is a claim that
 // podctl provisions.
-func TestClaimsAreBound(t *testing.T) {
+func TestClaimsBindAsTheVolumeController(t *testing.T) {
 	for name, c := range map[string]struct {
 		volumes, claims, classes []string
 		want                     map[string]string
@@ -140,13 +140,13 @@ func TestClaimsAreBound(t *testing.T) {
 	}
 }
 
-func TestVolumeOfAnotherNode(t *testing.T) {
+func TestBindingToVolumeOfAnotherNode(t *testing.T) {
 	b := Binding{Volume: aVolume("v 1Gi m on=far")}
-	if b.Elsewhere("far") != nil || b.Elsewhere("") != nil {
+	if b.CheckNode("far") != nil || b.CheckNode("") != nil {
 		t.Error("a volume of this node, or of one that is not known, is said to be elsewhere")
 	}
 	want := `persistentvolume "v" is on another node: no term of its nodeAffinity matches this one (kubernetes.io/hostname=here)`
-	if err := b.Elsewhere("here"); err == nil || err.Error() != want {
+	if err := b.CheckNode("here"); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -67,9 +67,9 @@ func FullNameOf(p *v1.Pod) string { return FullName(p.Name, p.Namespace) }
 // DisplayName returns how podctl prints a pod: namespace/name.
 func DisplayName(namespace, name string) string { return namespace + "/" + name }
 
-// IsPlain reports whether a name is one word to every shell and command: no pattern, option, path
-// or list of words. Kubernetes' names are; the CRI allows any text.
-func IsPlain(name string) bool {
+// IsShellSafe reports whether a shell and podctl read a name as one literal word: it is not a
+// pattern, option, path or list of words. Names in Kubernetes are safe; the CRI allows any text.
+func IsShellSafe(name string) bool {
 	for i, r := range name {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
@@ -81,13 +81,13 @@ func IsPlain(name string) bool {
 	return name != ""
 }
 
-// IsKind reports whether a word before a name is a kind: pod, pods or po.
-func IsKind(word string) bool { return slices.Contains([]string{"pod", "pods", "po"}, word) }
+// IsPodKind reports whether a word is the kind of pods, as in kubectl: pod, pods or po.
+func IsPodKind(word string) bool { return slices.Contains([]string{"pod", "pods", "po"}, word) }
 
-// Word returns what names a pod on a command line, NAMESPACE/NAME; false if that would be
-// read as something else.
-func Word(namespace, name string) (string, bool) {
-	return DisplayName(namespace, name), IsPlain(namespace) && IsPlain(name) && !IsKind(namespace)
+// CLIName returns the name by which the command line selects a pod, NAMESPACE/NAME; ok is false if
+// the command line would read it as something else.
+func CLIName(namespace, name string) (cliName string, ok bool) {
+	return DisplayName(namespace, name), IsShellSafe(namespace) && IsShellSafe(name) && !IsPodKind(namespace)
 }
 
 // ShortID returns an id of a container or sandbox, cut as crictl cuts it.

@@ -13,10 +13,10 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Objects are the objects beside the pods that decide how pods run: what pods refer
-// to, and what the API server's admission and controllers apply to them. They are
-// handed out as they are and never changed again; a change is a new value. nil has
-// none, and so has the zero value. Those without a namespace have "" for it.
+// Objects has the declared objects that are not pods: the objects to which pods refer, and those
+// that the API server's admission plugins and controllers apply to pods. It is not changed once
+// it is shared; a change is a new value. nil and the zero value have no objects. The keys of
+// cluster-scoped objects have no namespace.
 type Objects struct {
 	ConfigMaps      map[types.NamespacedName]*v1.ConfigMap
 	Secrets         map[types.NamespacedName]*v1.Secret
@@ -27,17 +27,17 @@ type Objects struct {
 	RuntimeClasses  map[types.NamespacedName]*nodev1.RuntimeClass
 	ServiceAccounts map[types.NamespacedName]*v1.ServiceAccount
 	LimitRanges     map[types.NamespacedName]*v1.LimitRange
-	// Bindings say which volume each claim is bound to. Merge makes them; a claim
-	// without an entry is a directory of podctl's own.
+	// Bindings has the binding of each claim, set by Merge; podctl provisions a claim without
+	// an entry as a directory.
 	Bindings map[types.NamespacedName]Binding
-	// ranges are the LimitRanges by namespace, sorted by name, as Merge found them.
-	ranges map[string][]*v1.LimitRange
-	// Hostname is that of the node on which the pods run, which node affinities of
-	// volumes name; "" if it is not known.
+	// limitRangesByNamespace are sorted by name; set by Merge.
+	limitRangesByNamespace map[string][]*v1.LimitRange
+	// Hostname is the node's kubernetes.io/hostname label, against which the node affinity of
+	// volumes is evaluated; "" if it is not known.
 	Hostname string
 }
 
-// NewObjects returns no objects, in maps that can be added to.
+// NewObjects returns empty Objects whose maps are not nil.
 func NewObjects() *Objects {
 	return &Objects{
 		ConfigMaps:      map[types.NamespacedName]*v1.ConfigMap{},
@@ -77,7 +77,7 @@ func (o *Objects) Claim(namespace, name string) *v1.PersistentVolumeClaim {
 	return o.Claims[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// Binding returns to which volume the claim is bound.
+// Binding returns the binding of a claim; the zero Binding if podctl provisions it.
 func (o *Objects) Binding(namespace, name string) Binding {
 	if o == nil {
 		return Binding{}
@@ -85,8 +85,8 @@ func (o *Objects) Binding(namespace, name string) Binding {
 	return o.Bindings[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// RuntimeHandler returns the runtime handler of a runtime class, "" if no RuntimeClass
-// of the name is declared.
+// RuntimeHandler returns the handler of a declared RuntimeClass, "" if none of the name is
+// declared.
 func (o *Objects) RuntimeHandler(class string) string {
 	if o == nil || o.RuntimeClasses[types.NamespacedName{Name: class}] == nil {
 		return ""
@@ -94,8 +94,8 @@ func (o *Objects) RuntimeHandler(class string) string {
 	return o.RuntimeClasses[types.NamespacedName{Name: class}].Handler
 }
 
-// Merge returns all objects of all, and binds the claims to the volumes; of two of one
-// kind and name, the first counts.
+// Merge returns the union of all, with the claims bound to the volumes. If two objects have the
+// same kind and name, it keeps the first.
 func Merge(all ...*Objects) *Objects {
 	merged := NewObjects()
 	for _, o := range slices.Backward(all) {
@@ -113,17 +113,18 @@ func Merge(all ...*Objects) *Objects {
 		maps.Copy(merged.LimitRanges, o.LimitRanges)
 		merged.Hostname = cmp.Or(o.Hostname, merged.Hostname)
 	}
-	merged.Bindings = bind(merged)
-	merged.ranges = map[string][]*v1.LimitRange{}
+	merged.Bindings = bindClaims(merged)
+	merged.limitRangesByNamespace = map[string][]*v1.LimitRange{}
 	for _, l := range sortedByName(merged.LimitRanges) {
-		merged.ranges[l.Namespace] = append(merged.ranges[l.Namespace], l)
+		merged.limitRangesByNamespace[l.Namespace] = append(merged.limitRangesByNamespace[l.Namespace], l)
 	}
 	return merged
 }
 
-// LimitRangesOf returns the LimitRanges of a namespace, sorted by name. The objects are those
-// that Merge returned.
-func (o *Objects) LimitRangesOf(namespace string) []*v1.LimitRange { return o.ranges[namespace] }
+// LimitRangesOf returns the LimitRanges of a namespace, sorted by name; o is a result of Merge.
+func (o *Objects) LimitRangesOf(namespace string) []*v1.LimitRange {
+	return o.limitRangesByNamespace[namespace]
+}
 
 // VolumeInput is what a pod's volumes are made of beside the pod itself. The
 // zero value has no objects and no downward API.
@@ -137,9 +138,8 @@ type VolumeInput struct {
 	Memory int64
 }
 
-// MemoryLimit returns what the pod's cgroup limits its memory to, in bytes: 0 for
-// none, as where IsLimited says no (ResourceConfigForPod in
-// pkg/kubelet/cm/helpers_linux.go).
+// MemoryLimit returns the memory limit of the pod's cgroup in bytes, 0 if IsLimited is false for
+// memory (ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go).
 func MemoryLimit(p *v1.Pod) int64 {
 	if !IsLimited(p, v1.ResourceMemory) || QOS(p) == v1.PodQOSBestEffort {
 		return 0
@@ -148,8 +148,8 @@ func MemoryLimit(p *v1.Pod) int64 {
 	return limits.Memory().Value()
 }
 
-// IsLimited reports whether the pod as a whole is limited in a resource: the pod
-// itself, or each of its init and regular containers, sets that limit.
+// IsLimited reports whether a resource has a limit for the whole pod: the pod itself, or each of
+// its init and regular containers, sets one.
 func IsLimited(p *v1.Pod, name v1.ResourceName) bool {
 	if resourcehelper.IsPodLevelResourcesSet(p) {
 		if l := p.Spec.Resources.Limits[name]; !l.IsZero() {

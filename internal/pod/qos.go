@@ -6,8 +6,8 @@ import (
 )
 
 // QOS returns the pod's quality-of-service class, computed from its requests and
-// limits of cpu and memory: from the pod's own where it has any, else from those of
-// its init and regular containers, which must agree (ComputePodQOS in
+// limits of cpu and memory: from the pod-level resources if set, else from
+// its init and regular containers, whose classes must be equal (ComputePodQOS in
 // pkg/apis/core/v1/helper/qos/qos.go). A class already in the status wins.
 func QOS(p *v1.Pod) v1.PodQOSClass {
 	if p.Status.QOSClass != "" {
@@ -23,11 +23,11 @@ func QOS(p *v1.Pod) v1.PodQOSClass {
 	for i := range p.Spec.Containers {
 		classes = append(classes, qosOf(p.Spec.Containers[i].Resources))
 	}
-	return agreed(classes)
+	return commonClass(classes)
 }
 
-// qosOf returns the class of one set of requests and limits: what it asks for of cpu and
-// memory must agree.
+// qosOf returns the class of one set of requests and limits. The classes of cpu and memory must be
+// equal, else it is Burstable.
 func qosOf(r v1.ResourceRequirements) v1.PodQOSClass {
 	var classes []v1.PodQOSClass
 	for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
@@ -41,12 +41,12 @@ func qosOf(r v1.ResourceRequirements) v1.PodQOSClass {
 			classes = append(classes, v1.PodQOSGuaranteed)
 		}
 	}
-	return agreed(classes)
+	return commonClass(classes)
 }
 
-// agreed returns the class that all have, Burstable where they differ, and BestEffort
-// of none.
-func agreed(classes []v1.PodQOSClass) v1.PodQOSClass {
+// commonClass returns the class that all share, Burstable if they differ, BestEffort if there are
+// none.
+func commonClass(classes []v1.PodQOSClass) v1.PodQOSClass {
 	if len(classes) == 0 {
 		return v1.PodQOSBestEffort
 	}

@@ -140,14 +140,13 @@ func (p *Pod) Running() bool {
 	return false
 }
 
-// MayRun reports whether Running, or a container of which the runtime does not know whether
-// it runs.
-func (p *Pod) MayRun() bool {
+// MayBeRunning reports whether the pod is Running, or has a container in state Unknown.
+func (p *Pod) MayBeRunning() bool {
 	return p.Running() || slices.ContainsFunc(p.Containers, func(c *Container) bool { return c.State == Unknown })
 }
 
-// Superseded returns what still runs, or may run, although a newer sandbox, or a newer
-// attempt of the container, is there; newest first.
+// Superseded returns the ready sandboxes that are not the newest, and the running or unknown
+// attempts of containers that have a newer attempt; newest first.
 func (p *Pod) Superseded() (sandboxes []*Sandbox, containers []*Container) {
 	for i, s := range p.Sandboxes {
 		if i > 0 && s.State == Running {

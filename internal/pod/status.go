@@ -115,9 +115,9 @@ func (s *Status) Container(name string) *ContainerStatus {
 	return nil
 }
 
-// ActiveContainer returns the newest run of the container in the newest sandbox, nil
-// if there is none or that sandbox is not ready. Where the runtime does not report a
-// container's sandbox, its age decides (FindActiveContainerStatusByName in
+// ActiveContainer returns the newest attempt of the container in the newest sandbox, nil
+// if there is none or that sandbox is not ready. If the runtime does not report the sandbox of
+// a container, creation times are compared (FindActiveContainerStatusByName in
 // pkg/kubelet/container/runtime.go).
 func (s *Status) ActiveContainer(name string) *ContainerStatus {
 	if len(s.Sandboxes) == 0 || s.Sandboxes[0].State != Running {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSuperseded(t *testing.T) {
+func TestSupersededSandboxesAndAttempts(t *testing.T) {
 	c := func(id, name string, state State) *Container { return &Container{ID: id, Name: name, State: state} }
 	s := func(id string, state State) *Sandbox { return &Sandbox{ID: id, State: state} }
 	for _, test := range []struct {

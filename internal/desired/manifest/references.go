@@ -209,11 +209,11 @@ func (a *admission) claim(r reference, c *v1.PersistentVolumeClaim) {
 	if b.Pending != "" {
 		a.report(Unresolved, r.at, fmt.Sprintf("PersistentVolumeClaim %q is not bound: %s", c.Name, b.Pending), "")
 	}
-	if err := b.Unsupported(); err != nil {
+	if err := b.CheckSupported(); err != nil {
 		a.report(Deny, r.at, fmt.Sprintf("PersistentVolumeClaim %q: %v", c.Name, err),
 			"mount it on this machine, and declare a PersistentVolume with hostPath or local of that directory")
 	}
-	if err := b.Elsewhere(a.objects.Hostname); err != nil {
+	if err := b.CheckNode(a.objects.Hostname); err != nil {
 		a.report(Unresolved, r.at, fmt.Sprintf("PersistentVolumeClaim %q: %v", c.Name, err), "")
 	}
 }

@@ -87,7 +87,7 @@ func setUpClaim(ctx context.Context, r request) error {
 	if binding.Pending != "" {
 		return fmt.Errorf("persistentvolumeclaim %q is not bound: %s", source.ClaimName, binding.Pending)
 	}
-	if err := cmp.Or(binding.Unsupported(), binding.Elsewhere(r.in.Objects.Hostname)); err != nil {
+	if err := cmp.Or(binding.CheckSupported(), binding.CheckNode(r.in.Objects.Hostname)); err != nil {
 		return err
 	}
 	if inUse(r.inPod) != "" {

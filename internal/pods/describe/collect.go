@@ -119,7 +119,7 @@ func (c *collection) finish(ctx context.Context) Facts {
 	c.addCauses(&facts)
 	c.addLogs(&facts)
 	slices.SortFunc(c.unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
-	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.pod.Word(), c.heldImages(ctx, &facts), c.next)
+	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.pod.CLIName(), c.heldImages(ctx, &facts), c.next)
 	return facts
 }
 

@@ -22,7 +22,7 @@ func nextOf(f *Facts, name string, held map[string]bool, verdict []string) []str
 	for i := range f.Containers {
 		c := &f.Containers[i]
 		container := name + "/" + c.Name
-		if !pod.IsPlain(c.Name) {
+		if !pod.IsShellSafe(c.Name) {
 			container = c.ID
 		}
 		switch end := c.failure(); {

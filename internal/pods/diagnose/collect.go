@@ -138,7 +138,7 @@ func (c Collector) SeesProcesses() bool {
 
 func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Facts {
 	f := Facts{
-		Owner: ownerOf(p), OwnerName: p.Creator, Name: p.Word(), Server: c.Server,
+		Owner: ownerOf(p), OwnerName: p.Creator, Name: p.CLIName(), Server: c.Server,
 	}
 	dir := filepath.Join(c.PodDirs, c.dirName(p.UID))
 	var grace *int64

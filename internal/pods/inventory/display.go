@@ -41,7 +41,7 @@ func (p *Pod) decide() (d pod.Display, phase string) {
 // have not ended.
 func (p *Pod) listedPhase() v1.PodPhase {
 	switch {
-	case !p.Runtime.Running() && p.Runtime.MayRun():
+	case !p.Runtime.Running() && p.Runtime.MayBeRunning():
 		return v1.PodUnknown
 	case !p.Runtime.Running() && !p.hasOnlyCreated():
 		return pod.PhaseExited

@@ -18,7 +18,7 @@ type Filter struct {
 	Owner string
 	// Terminating and Abandoned select only such pods.
 	Terminating, Abandoned bool
-	// resolved are the pods that Names stand for.
+	// resolved has the pods that each of Names selects.
 	resolved map[string]map[*Pod]bool
 }
 
@@ -39,9 +39,9 @@ func (f Filter) Selects(p *Pod) bool {
 	return true
 }
 
-// Resolve returns the filter with its Names resolved among all pods; before that it selects
-// none by name. A name goes before a pattern, and a pattern before a UID or id: what one pod is
-// called never stands for another.
+// Resolve returns the filter with its Names resolved among all pods; an unresolved filter selects
+// no pod by name. A name takes precedence over a pattern, and a pattern over a UID or id, so that
+// the name of a pod never selects another pod.
 func (f Filter) Resolve(all []*Pod) Filter {
 	f.resolved = map[string]map[*Pod]bool{}
 	for _, word := range f.Names {
@@ -50,6 +50,7 @@ func (f Filter) Resolve(all []*Pod) Filter {
 	return f
 }
 
+// resolve returns the pods that a word selects.
 func resolve(all []*Pod, word string) map[*Pod]bool {
 	for _, matches := range [...]func(*Pod) bool{
 		func(p *Pod) bool { return p.named(word) == word },
@@ -69,7 +70,7 @@ func resolve(all []*Pod, word string) map[*Pod]bool {
 	return nil
 }
 
-// named returns the pod's name, with its namespace if the word has one.
+// named returns the pod's name, with its namespace if the word has a namespace.
 func (p *Pod) named(word string) string {
 	if strings.Contains(word, "/") {
 		return p.Namespace + "/" + p.Name
@@ -77,7 +78,7 @@ func (p *Pod) named(word string) string {
 	return p.Name
 }
 
-// Unmatched returns the names that stand for none of the pods, after Resolve.
+// Unmatched returns the Names that select none of the pods; the filter must be resolved.
 func (f Filter) Unmatched(pods []*Pod) []string {
 	return slices.DeleteFunc(slices.Clone(f.Names), func(word string) bool {
 		return slices.ContainsFunc(pods, func(p *Pod) bool { return f.resolved[word][p] })

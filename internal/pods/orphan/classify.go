@@ -116,7 +116,7 @@ func orphanedPod(p *inventory.Pod, answers *owners.Answers) Orphan {
 		o.Class, o.Why = NameReserved, fmt.Sprintf("%s desires another pod of its name, %s", rivalSource, rival)
 	case len(p.Runtime.Sandboxes) == 0:
 		o.Class, o.Why = NoSandbox, "no source desires it, and its sandbox is gone"
-	case !p.Runtime.MayRun():
+	case !p.Runtime.MayBeRunning():
 		o.Class, o.Why = NotReady, "no source desires it, and no container of it runs"
 	case p.Creator != "":
 		o.Class, o.Why = Abandoned, abandonedWhy(p.Creator, o.OwnerExited)

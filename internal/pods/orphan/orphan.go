@@ -68,17 +68,17 @@ func (o Orphan) Title() string {
 	return o.DisplayName()
 }
 
-// Word returns what names the orphan on a command line: the name of a directory's pod, and one
-// that a desired pod has, may be that of another pod.
-func (o Orphan) Word() string {
+// CLIName returns the name by which the command line selects the orphan. It is an id for a leftover
+// directory, and if a desired pod has the same name.
+func (o Orphan) CLIName() string {
 	if o.Dir != nil || o.Class == NameReserved {
-		return o.IDWord()
+		return o.CLINameByID()
 	}
-	return o.Pod.Word()
+	return o.Pod.CLIName()
 }
 
 // Running reports whether anything of it has to be stopped.
-func (o Orphan) Running() bool { return o.Runtime != nil && o.Runtime.MayRun() }
+func (o Orphan) Running() bool { return o.Runtime != nil && o.Runtime.MayBeRunning() }
 
 // Created is when the first sandbox or container was created, or the directory
 // was changed; zero if that is not known.

@@ -69,7 +69,7 @@ func (s *Stopper) Stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
 
 // wasStopped reports whether nothing of the pod runs, nor will by itself.
 func wasStopped(p *inventory.Pod) bool {
-	runs := p.Runtime != nil && p.Runtime.MayRun()
+	runs := p.Runtime != nil && p.Runtime.MayBeRunning()
 	if p.Managed() {
 		return !runs && p.Worker.Stopped && !p.Terminating()
 	}

@@ -55,7 +55,7 @@ func One(all []*inventory.Pod, q Query) (Target, error) {
 	if len(found) > 1 {
 		var names []string
 		for _, t := range found {
-			names = append(names, t.Word())
+			names = append(names, t.CLIName())
 		}
 		return Target{}, ambiguous(q.text(), names)
 	}

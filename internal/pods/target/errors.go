@@ -19,7 +19,7 @@ type NotFoundError struct {
 	// Elsewhere are pods of the name in other namespaces, Nearest pods of similar
 	// names: NAMESPACE/NAME.
 	Elsewhere, Nearest []string
-	// Literal: a pattern was given where a name is meant.
+	// Literal reports that the command takes names and no patterns.
 	Literal bool
 }
 
@@ -47,14 +47,14 @@ func (q Query) notFound(all []*inventory.Pod, r reading) error {
 	var names []string
 	for _, p := range all {
 		if p.Name == r.pod {
-			e.Elsewhere = appendNew(e.Elsewhere, p.Word())
+			e.Elsewhere = appendNew(e.Elsewhere, p.CLIName())
 		}
 		names = append(names, p.Name)
 	}
 	near := suggest.Names(r.pod, names)
 	for _, p := range all {
 		if slices.Contains(near, p.Name) {
-			e.Nearest = appendNew(e.Nearest, p.Word())
+			e.Nearest = appendNew(e.Nearest, p.CLIName())
 		}
 	}
 	return e

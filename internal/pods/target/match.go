@@ -167,7 +167,7 @@ func byID(all []*inventory.Pod, word string, parts []string) ([]match, error) {
 func displayNames(found []match) []string {
 	names := make([]string, 0, len(found))
 	for _, m := range found {
-		names = append(names, m.pod.Word())
+		names = append(names, m.pod.CLIName())
 	}
 	return names
 }

@@ -16,7 +16,7 @@ func Pods(all []*inventory.Pod, q Query) ([]*inventory.Pod, error) {
 	var found []*inventory.Pod
 	for _, m := range matched {
 		if m.container != "" {
-			errs = append(errs, hint.Errorf("its pod is "+m.pod.Word(), "%s/%s is a container", m.pod.DisplayName(), m.container))
+			errs = append(errs, hint.Errorf("its pod is "+m.pod.CLIName(), "%s/%s is a container", m.pod.DisplayName(), m.container))
 			continue
 		}
 		if !slices.Contains(found, m.pod) {

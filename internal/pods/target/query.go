@@ -27,7 +27,7 @@ type Query struct {
 	Selector labels.Selector
 	// Container is a name or pattern of --container.
 	Container string
-	// Literal: words are no patterns, as for a command that terminates pods.
+	// Literal disables patterns in words, for commands that terminate pods.
 	Literal bool
 	// Attempt is the attempt of the container; nil is the newest. Previous is the
 	// one before the newest.
@@ -55,8 +55,8 @@ func (t Target) DisplayName() string {
 	return t.Pod.DisplayName() + "/" + t.Container.Name
 }
 
-// Word returns what names the container on a command line.
-func (t Target) Word() string { return t.Pod.ContainerWord(t.Container) }
+// CLIName returns the name by which the command line selects the container.
+func (t Target) CLIName() string { return t.Pod.ContainerCLIName(t.Container) }
 
 // Names reports whether the query names anything: else it is every pod.
 func (q Query) Names() bool { return len(q.Words) > 0 || q.Selector != nil }
@@ -68,7 +68,7 @@ func (q Query) IsExact() bool {
 
 // words returns the words without a kind before them.
 func (q Query) words() []string {
-	if len(q.Words) > 1 && pod.IsKind(q.Words[0]) {
+	if len(q.Words) > 1 && pod.IsPodKind(q.Words[0]) {
 		return q.Words[1:]
 	}
 	return q.Words
@@ -90,7 +90,7 @@ type reading struct{ namespace, pod, container string }
 func split(word string, all []*inventory.Pod) ([]string, error) {
 	parts := strings.Split(word, "/")
 	isNamespace := func(p *inventory.Pod) bool { return p.Namespace == parts[0] }
-	if len(parts) > 1 && pod.IsKind(parts[0]) && !slices.ContainsFunc(all, isNamespace) {
+	if len(parts) > 1 && pod.IsPodKind(parts[0]) && !slices.ContainsFunc(all, isNamespace) {
 		parts = parts[1:]
 	}
 	if len(parts) > 3 || slices.Contains(parts, "") {
@@ -123,7 +123,7 @@ func (q Query) readings(parts []string, wantsPod bool) []reading {
 // isPattern reports whether a part of a word can stand for several names.
 func isPattern(part string) bool { return strings.ContainsAny(part, `*?[\`) }
 
-// matcher reports whether a part of a word, "" for any, stands for a name.
+// matcher reports whether a part of a word matches a name; "" matches any.
 type matcher func(part, name string) bool
 
 func equals(part, name string) bool { return part == "" || part == name }
@@ -136,8 +136,8 @@ func matches(part, name string) bool {
 	return ok && err == nil
 }
 
-// matchers returns the ways in which words stand for names, in order: the name of one pod
-// is no pattern of others.
+// matchers returns how words match names, in order of precedence: a word that is the name of a pod
+// is not a pattern for others.
 func (q Query) matchers() []matcher {
 	if q.Literal {
 		return []matcher{equals}

@@ -63,7 +63,7 @@ func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
 		return err
 	}
 	if input.Known && o.stdin && !input.Stdin {
-		return hint.Errorf(fmt.Sprintf("podctl attach %s without --stdin; stdin: true in the manifest opens it", t.Word()),
+		return hint.Errorf(fmt.Sprintf("podctl attach %s without --stdin; stdin: true in the manifest opens it", t.CLIName()),
 			"container %s has no standard input", t.DisplayName())
 	}
 	if input.Known && o.tty && !input.TTY {
@@ -103,7 +103,7 @@ func (l *localStreams) announce(ctx context.Context, s *session, t target.Target
 	if !status.StartedAt.IsZero() {
 		text += fmt.Sprintf(", started %s ago", output.Age(l.e.Now().Sub(status.StartedAt)))
 	}
-	text += fmt.Sprintf("; earlier output: podctl logs %s", t.Word())
+	text += fmt.Sprintf("; earlier output: podctl logs %s", t.CLIName())
 	if l.o.tty && l.o.stdin && len(l.o.detachKeys) > 0 {
 		text += "; detach: " + l.o.detachNames
 	}

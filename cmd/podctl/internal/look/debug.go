@@ -162,7 +162,7 @@ func (s *session) debugManaged(ctx context.Context, p *inventory.Pod, local *loc
 		return err
 	}
 	if !o.stdin && !o.tty {
-		local.note("container %s/%s was started; podctl logs %s/%[2]s shows its output", p.DisplayName(), name, p.Word())
+		local.note("container %s/%s was started; podctl logs %s/%[2]s shows its output", p.DisplayName(), name, p.CLIName())
 		return nil
 	}
 	now, err := s.Client.ListPod(ctx, p.UID)

@@ -150,7 +150,7 @@ func printPages(e *shell.Env, format output.Format, pods []*inventory.Pod, all [
 	if !format.IsTable() {
 		l := output.List{}
 		for i, f := range all {
-			l.Items = append(l.Items, output.Item{Name: pods[i].Word(), Data: f})
+			l.Items = append(l.Items, output.Item{Name: pods[i].CLIName(), Data: f})
 		}
 		return format.Print(e.Out, l)
 	}

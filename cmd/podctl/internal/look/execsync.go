@@ -105,6 +105,6 @@ func explainExec(t target.Target, command []string, err error) error {
 // noCommand returns the error for a command that the container does not have, with the
 // way into an image without a shell.
 func noCommand(t target.Target, command, reason string) error {
-	advice := fmt.Sprintf("podctl debug %s -it --image busybox --target %s brings a shell along", t.Pod.Word(), output.OneLine(t.Container.Name))
+	advice := fmt.Sprintf("podctl debug %s -it --image busybox --target %s brings a shell along", t.Pod.CLIName(), output.OneLine(t.Container.Name))
 	return hint.Errorf(advice, "%s has no command %q: %s", t.DisplayName(), command, reason)
 }

@@ -126,7 +126,7 @@ func runInspect(ctx context.Context, e *shell.Env, o inspectOptions) error {
 func (o inspectOptions) isOne() bool {
 	words := strings.Join(o.Words, " ")
 	return o.Selector == nil && !o.AllNamespaces && !strings.ContainsAny(words, `*?[\`) &&
-		(len(o.Words) == 1 || len(o.Words) == 2 && pod.IsKind(o.Words[0]))
+		(len(o.Words) == 1 || len(o.Words) == 2 && pod.IsPodKind(o.Words[0]))
 }
 
 // inspectPods asks the runtime about the containers, pod by pod.
@@ -164,7 +164,7 @@ func inspectPods(ctx context.Context, s *session, o inspectOptions, found []targ
 			}
 			d.Containers = appendRaw(d.Containers, raw)
 		}
-		items = append(items, output.Item{Name: p.Word(), Data: d})
+		items = append(items, output.Item{Name: p.CLIName(), Data: d})
 	}
 	return items, nil
 }

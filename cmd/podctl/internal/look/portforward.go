@@ -56,7 +56,7 @@ func portForwardCommand(e *shell.Env) *cmdline.Command {
 func readForward(c *cli.Context) (o forwardOptions, err error) {
 	o = forwardOptions{Globals: shell.ReadGlobals(c), quiet: c.Bool("quiet")}
 	words := c.Args().Slice()
-	if len(words) > 2 && pod.IsKind(words[0]) {
+	if len(words) > 2 && pod.IsPodKind(words[0]) {
 		words = words[1:]
 	}
 	if len(words) < 2 {

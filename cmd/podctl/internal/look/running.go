@@ -15,7 +15,7 @@ import (
 // notRunning returns the error for a container that cannot be entered. status is nil if
 // the pod has no container.
 func notRunning(t target.Target, status *pod.ContainerStatus, now time.Time) error {
-	name, describe := output.OneLine(t.DisplayName()), "podctl describe "+t.Pod.Word()
+	name, describe := output.OneLine(t.DisplayName()), "podctl describe "+t.Pod.CLIName()
 	switch {
 	case status == nil:
 		return hint.Errorf(describe, "%s has no container", name)
@@ -31,7 +31,7 @@ func notRunning(t target.Target, status *pod.ContainerStatus, now time.Time) err
 	if status.Reason != "" && status.Reason != "Error" && status.Reason != "Completed" {
 		text += " (" + output.OneLine(status.Reason) + ")"
 	}
-	return hint.Errorf("podctl logs "+t.Word()+" shows its output", "%s", text)
+	return hint.Errorf("podctl logs "+t.CLIName()+" shows its output", "%s", text)
 }
 
 // running reports a container that does not run as an error.

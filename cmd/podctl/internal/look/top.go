@@ -83,7 +83,7 @@ func readTop(c *cli.Context) (topOptions, error) {
 		switch {
 		case words[0] == "container", words[0] == "containers":
 			words, o.containers = words[1:], true
-		case pod.IsKind(words[0]):
+		case pod.IsPodKind(words[0]):
 			words = words[1:]
 		}
 	}

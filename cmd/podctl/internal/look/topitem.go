@@ -14,7 +14,7 @@ import (
 // topItem is one pod or container of `podctl top -o json`. What is missing is not
 // known, or there is no limit.
 type topItem struct {
-	word      string      // what names the pod or container on a command line
+	cliName   string      // selects the pod or container on a command line
 	Metadata  topMetadata `json:"metadata"`                     // of the pod
 	Container string      `json:"container,omitempty"`          // of top containers
 	CPU       topCPU      `json:"cpu"`                          // between the two samples
@@ -54,7 +54,7 @@ type topNetwork struct {
 
 func newTopItem(p *inventory.Pod, c *pod.Container, u usage.Usage) topItem {
 	i := topItem{
-		word:     p.ContainerWord(c),
+		cliName:  p.ContainerCLIName(c),
 		Metadata: topMetadata{p.Namespace, p.Name, string(p.UID)},
 		CPU:      topCPU{Cores: u.CPU, Limit: u.CPULimit, Percent: u.CPUPercent(), Throttled: u.ThrottledPercent()},
 		Memory:   topMemory{WorkingSet: u.Memory, Limit: u.MemoryLimit, Percent: u.MemoryPercent()}, PIDs: u.PIDs, Disk: u.Disk,
@@ -160,7 +160,7 @@ func topList(containers bool, items []topItem) output.List {
 				cells = append(cells, known(c.value(i), c.text))
 			}
 		}
-		l.Items = append(l.Items, output.Item{Name: i.word, Data: i, Cells: cells, Wide: []string{
+		l.Items = append(l.Items, output.Item{Name: i.cliName, Data: i, Cells: cells, Wide: []string{
 			known(i.CPU.Limit, usage.Cores), known(number(i.Memory.Limit), usage.Bytes[float64]), i.Metadata.UID,
 		}})
 	}

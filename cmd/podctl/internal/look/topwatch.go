@@ -137,8 +137,8 @@ func (s *topScreen) draw(text string) {
 func (s *topScreen) remember(items []topItem) {
 	kept := make(map[string][]*float64, len(items))
 	for _, i := range items {
-		past := append(s.history[i.word], i.CPU.Cores)
-		kept[i.word] = past[max(0, len(past)-historyLength):]
+		past := append(s.history[i.cliName], i.CPU.Cores)
+		kept[i.cliName] = past[max(0, len(past)-historyLength):]
 	}
 	s.history = kept
 }

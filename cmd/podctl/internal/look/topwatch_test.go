@@ -23,7 +23,7 @@ func onScreen(t *testing.T, tty bool, width, height, pods int, cores ...float64)
 	for _, n := range cores {
 		var items []topItem
 		for i := range pods {
-			items = append(items, topItem{word: fmt.Sprintf("default/p%d", i), Metadata: topMetadata{"default", fmt.Sprintf("p%d", i), "u"}, CPU: topCPU{Cores: &n}})
+			items = append(items, topItem{cliName: fmt.Sprintf("default/p%d", i), Metadata: topMetadata{"default", fmt.Sprintf("p%d", i), "u"}, CPU: topCPU{Cores: &n}})
 		}
 		if err := s.print(items); err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func (w *waiting) name() string {
 	return target.Target{Pod: w.pod, Container: w.container}.DisplayName()
 }
 
-func (w *waiting) word() string { return w.pod.ContainerWord(w.container) }
+func (w *waiting) cliName() string { return w.pod.ContainerCLIName(w.container) }
 
 // waiter waits for a condition of several targets.
 type waiter struct {
@@ -287,13 +287,13 @@ func (w *waiter) decide(t *waiting, timedOut bool) error {
 		if t.container != nil {
 			d.Container = t.container.Name
 		}
-		if err := w.stream.Print(t.word(), d); err != nil {
+		if err := w.stream.Print(t.cliName(), d); err != nil {
 			return err
 		}
 	}
 	switch {
 	case !t.last.Met:
-		e := &notMetError{target: t.name(), pod: t.pod.Word(), condition: w.opts.condition.String(), last: t.last.Last}
+		e := &notMetError{target: t.name(), pod: t.pod.CLIName(), condition: w.opts.condition.String(), last: t.last.Last}
 		if timedOut {
 			e.timedOut, e.checked = w.opts.timeout, w.opts.timeout == 0
 		}

@@ -150,7 +150,7 @@ func kubeletPods(ctx context.Context, e *shell.Env, g shell.Globals) (int, error
 	}
 	running := 0
 	for _, p := range listed {
-		if p.MadeByKubelet() && p.MayRun() {
+		if p.MadeByKubelet() && p.MayBeRunning() {
 			running++
 		}
 	}

@@ -118,7 +118,7 @@ func orphanListing(found []orphan.Orphan, now time.Time) output.List {
 			where = d.Directory
 		}
 		l.Items = append(l.Items, output.Item{
-			Name: o.Word(), Data: d,
+			Name: o.CLIName(), Data: d,
 			Cells: []string{o.Title(), d.Class, age, d.containersText(), d.ownerText(now), d.Why},
 			Wide:  []string{d.Metadata.UID, where},
 		})
@@ -166,7 +166,7 @@ func printKilled(e *shell.Env, o orphansOptions, found []orphan.Orphan, done []O
 	if !o.printer.IsTable() {
 		l := output.List{}
 		for i, d := range done {
-			l.Items = append(l.Items, output.Item{Name: found[i].Word(), Data: d})
+			l.Items = append(l.Items, output.Item{Name: found[i].CLIName(), Data: d})
 		}
 		return o.printer.Print(e.Out, l)
 	}

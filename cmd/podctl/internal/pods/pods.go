@@ -101,13 +101,13 @@ func readPodFilter(c *cli.Context) (inventory.Filter, error) {
 // readPodNames reads [NAMESPACE/]POD, with a kind before it as kubectl writes it: pod
 // NAME, pod/NAME.
 func readPodNames(words []string) ([]string, error) {
-	if len(words) > 1 && pod.IsKind(words[0]) {
+	if len(words) > 1 && pod.IsPodKind(words[0]) {
 		words = words[1:]
 	}
 	var names []string
 	for _, word := range words {
 		name := word
-		if kind, rest, ok := strings.Cut(word, "/"); ok && pod.IsKind(kind) {
+		if kind, rest, ok := strings.Cut(word, "/"); ok && pod.IsPodKind(kind) {
 			name = rest
 		}
 		if _, err := path.Match(name, ""); err != nil || name == "" || strings.Count(name, "/") > 1 {
@@ -230,7 +230,7 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 			age = output.Age(now.Sub(started))
 		}
 		l.Items = append(l.Items, output.Item{
-			Name: p.Word(), Data: d,
+			Name: p.CLIName(), Data: d,
 			Cells: []string{
 				p.DisplayName(), d.Status, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,

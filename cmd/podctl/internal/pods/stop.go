@@ -179,7 +179,7 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 			if errs[i] = err; err == nil {
 				printing.Lock()
 				defer printing.Unlock()
-				fmt.Fprintln(e.Out, outcomeText(output.OneLine(p.DisplayName()), p.Word(), outcome))
+				fmt.Fprintln(e.Out, outcomeText(output.OneLine(p.DisplayName()), p.CLIName(), outcome))
 			}
 		})
 	}

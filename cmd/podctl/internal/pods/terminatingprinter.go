@@ -57,7 +57,7 @@ func terminatingList(pods []*terminating, now time.Time) output.List {
 			running = append(running, c.text())
 		}
 		item := output.Item{
-			Name: p.Word(), Data: d,
+			Name: p.CLIName(), Data: d,
 			Cells: []string{p.displayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
 			Wide:  []string{p.owner, cmp.Or(d.Why, "-")},
 		}

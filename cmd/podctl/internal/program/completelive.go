@@ -64,7 +64,7 @@ func podCandidates(pods []*pod.Pod, done cmdline.Completion) []cmdline.Candidate
 	namespace := cmp.Or(done.Flags["namespace"], "default")
 	var all []cmdline.Candidate
 	for _, p := range pods {
-		name, plain := pod.Word(p.Namespace, p.Name)
+		name, plain := pod.CLIName(p.Namespace, p.Name)
 		switch {
 		case !plain:
 			continue
@@ -115,7 +115,7 @@ func namedPods(pods []*pod.Pod, done cmdline.Completion) []*pod.Pod {
 func containerCandidates(p *pod.Pod, prefix string) []cmdline.Candidate {
 	var all []cmdline.Candidate
 	for _, c := range p.Containers { // newest first
-		if pod.IsPlain(c.Name) && !slices.ContainsFunc(all, func(known cmdline.Candidate) bool { return known.Word == prefix+c.Name }) {
+		if pod.IsShellSafe(c.Name) && !slices.ContainsFunc(all, func(known cmdline.Candidate) bool { return known.Word == prefix+c.Name }) {
 			all = append(all, cmdline.Candidate{Word: prefix + c.Name, Usage: c.State.String() + ", " + c.Image})
 		}
 	}

@@ -37,48 +37,48 @@ func hostile() []*inventory.Pod {
 	return inventory.Merge(append(listed, past), owners.Unasked())
 }
 
-func TestPrintedWordNamesItsPodAlone(t *testing.T) {
+func TestCLINameSelectsOnlyItsPod(t *testing.T) {
 	all := hostile()
 	for _, p := range all {
-		if got := p.Word(); !isPlainWord(got) {
+		if got := p.CLIName(); !isPlainWord(got) {
 			t.Errorf("%q/%q: the word %q is not plain", p.Namespace, p.Name, got)
 		}
 		for _, literal := range []bool{true, false} {
-			found, err := Pods(all, Query{Namespace: "default", Words: []string{p.Word()}, Literal: literal})
+			found, err := Pods(all, Query{Namespace: "default", Words: []string{p.CLIName()}, Literal: literal})
 			if err != nil || len(found) != 1 || found[0] != p {
-				t.Errorf("%q/%q: word %q (literal %t) names %d pods, %v", p.Namespace, p.Name, p.Word(), literal, len(found), err)
+				t.Errorf("%q/%q: word %q (literal %t) names %d pods, %v", p.Namespace, p.Name, p.CLIName(), literal, len(found), err)
 			}
 		}
 		for _, c := range p.Runtime.Containers {
-			found, err := Containers(all, Query{Words: []string{p.ContainerWord(c)}})
-			if err != nil || len(found) != 1 || found[0].Container != c || !isPlainWord(p.ContainerWord(c)) {
-				t.Errorf("%q/%q/%s: word %q names %v, %v", p.Namespace, p.Name, c.Name, p.ContainerWord(c), found, err)
+			found, err := Containers(all, Query{Words: []string{p.ContainerCLIName(c)}})
+			if err != nil || len(found) != 1 || found[0].Container != c || !isPlainWord(p.ContainerCLIName(c)) {
+				t.Errorf("%q/%q/%s: word %q names %v, %v", p.Namespace, p.Name, c.Name, p.ContainerCLIName(c), found, err)
 			}
 		}
 	}
 	for word, want := range map[string]bool{"my/a_b.c": true, "default/web": true, "kube/api": true, "pod/web": false} {
-		if got := slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Word() == word }); got != want {
+		if got := slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.CLIName() == word }); got != want {
 			t.Errorf("%s is printed: %t, want %t", word, got, want)
 		}
 	}
 }
 
-// isPlainWord reports whether no shell, no xargs and no command splits or expands a word.
+// isPlainWord reports whether a shell, xargs and podctl read a word literally.
 func isPlainWord(word string) bool {
 	return word != "" && !slices.ContainsFunc([]rune(word), func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || slices.Contains([]rune("/._-"), r))
 	}) && word[0] != '-' && word[0] != '.'
 }
 
-func TestWordOfPodThatIsGoneNamesNoOther(t *testing.T) {
+func TestCLINameOfRemovedPodSelectsNoOther(t *testing.T) {
 	all := hostile()
 	for _, p := range all {
 		if p.Name == "web" {
 			continue // another pod has the name, as a successor would
 		}
 		rest := slices.DeleteFunc(slices.Clone(all), func(other *inventory.Pod) bool { return other == p })
-		if found, err := Pods(rest, Query{Words: []string{p.Word()}}); err == nil {
-			t.Errorf("%q/%q: word %q names %d others", p.Namespace, p.Name, p.Word(), len(found))
+		if found, err := Pods(rest, Query{Words: []string{p.CLIName()}}); err == nil {
+			t.Errorf("%q/%q: word %q names %d others", p.Namespace, p.Name, p.CLIName(), len(found))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestNameGoesBeforePattern(t *testing.T) {
 	}
 }
 
-func TestLiteralWordIsNoPattern(t *testing.T) {
+func TestLiteralQueryHasNoPatterns(t *testing.T) {
 	all := hostile()
 	for word, want := range map[string]int{"*/*": 1, "default/*": 1, "web*": 0, "kube/*": 0, "default/a[": 0} {
 		found, err := Pods(all, Query{Namespace: "default", Words: []string{word}, Literal: true})
@@ -106,7 +106,7 @@ func TestLiteralWordIsNoPattern(t *testing.T) {
 	}
 }
 
-func TestNameElsewhereIsNoID(t *testing.T) {
+func TestNameInOtherNamespaceIsNotAnID(t *testing.T) {
 	all := []*inventory.Pod{{UID: "cafe0123", Namespace: "kube", Name: "db"}, {UID: "other", Namespace: "kube", Name: "cafe01"}}
 	if found, err := Pods(all, Query{Namespace: "default", Words: []string{"cafe01"}}); err == nil {
 		t.Errorf("the name of a pod elsewhere is taken for an id: %v", found)

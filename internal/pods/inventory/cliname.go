@@ -8,18 +8,18 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Word returns what names the pod, and no other, on a command line: NAMESPACE/NAME. Where
-// that names another pod, or is no plain word, it is the id of the newest sandbox, else of
-// a container, else the UID.
-func (p *Pod) Word() string {
-	if word, plain := pod.Word(p.Namespace, p.Name); plain && !p.replaced {
+// CLIName returns the name by which the command line selects this pod and no other:
+// NAMESPACE/NAME, or CLINameByID if that selects another pod or is not shell-safe.
+func (p *Pod) CLIName() string {
+	if word, plain := pod.CLIName(p.Namespace, p.Name); plain && !p.replaced {
 		return word
 	}
-	return p.IDWord()
+	return p.CLINameByID()
 }
 
-// IDWord returns an id that names the pod on a command line, of the runtime if it has one.
-func (p *Pod) IDWord() string {
+// CLINameByID returns an id by which the command line selects the pod: of the newest sandbox, else
+// of a container, else the UID.
+func (p *Pod) CLINameByID() string {
 	id := p.Sandbox()
 	if id == "" && p.Runtime != nil && len(p.Runtime.Containers) > 0 {
 		id = p.Runtime.Containers[0].ID
@@ -27,15 +27,15 @@ func (p *Pod) IDWord() string {
 	return cmp.Or(id, string(p.UID))
 }
 
-// ContainerWord is Word for a container of the pod.
-func (p *Pod) ContainerWord(c *pod.Container) string {
+// ContainerCLIName is like CLIName for a container of the pod; for nil it is the pod's.
+func (p *Pod) ContainerCLIName(c *pod.Container) string {
 	if c == nil {
-		return p.Word()
+		return p.CLIName()
 	}
-	if !pod.IsPlain(c.Name) {
+	if !pod.IsShellSafe(c.Name) {
 		return c.ID
 	}
-	return p.Word() + "/" + c.Name
+	return p.CLIName() + "/" + c.Name
 }
 
 // Current returns the pods without those that a newer pod of the same name has replaced.
