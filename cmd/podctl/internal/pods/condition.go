@@ -50,7 +50,7 @@ func conditionCommand(e *shell.Env) *cmdline.Command {
 func readCondition(c *cli.Context) (o conditionOptions, err error) {
 	o = conditionOptions{Globals: shell.ReadGlobals(c), namespace: c.String("namespace")}
 	words := c.Args().Slice()
-	if len(words) > 2 && pod.IsKind(words[0]) {
+	if len(words) > 2 && pod.IsPodKind(words[0]) {
 		words = words[1:]
 	}
 	const advice = "podctl condition POD example.com/registered=True"
