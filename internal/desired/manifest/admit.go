@@ -85,11 +85,14 @@ func (a *admission) edit() *v1.PodSpec {
 const maxFindings = 100
 
 func (a *admission) report(v Verdict, at, message, hint string) {
-	if len(a.findings) == maxFindings && (v != Deny || a.denied()) {
+	if a.isFull() && (v != Deny || a.denied()) {
 		return
 	}
 	a.findings = append(a.findings, Finding{a.written.problem(at, message, hint), v})
 }
+
+// isFull reports whether nothing but the first Deny is said any more.
+func (a *admission) isFull() bool { return len(a.findings) >= maxFindings }
 
 func (a *admission) denied() bool {
 	return slices.ContainsFunc(a.findings, func(f Finding) bool { return f.Verdict == Deny })
@@ -139,6 +142,10 @@ func (a *admission) defaultPriorityClass() *schedulingv1.PriorityClass {
 }
 
 func (a *admission) classHint(name string) string {
+	const declare = "declare the class beside the pod, or set spec.priority beside it"
+	if len(a.objects.PriorityClasses) > maxNear {
+		return declare
+	}
 	known := slices.Collect(maps.Keys(systemPriorities))
 	for class := range a.objects.PriorityClasses {
 		known = append(known, class.Name)
@@ -147,7 +154,7 @@ func (a *admission) classHint(name string) string {
 	if near := suggest.Word(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "declare the class beside the pod, or set spec.priority beside it; known are " + strings.Join(known, ", ")
+	return declare + "; known are " + strings.Join(known[:min(len(known), maxNamed)], ", ")
 }
 
 // runtimeClass gives the pod the overhead of its class
@@ -160,8 +167,8 @@ func (a *admission) runtimeClass() {
 	}
 	class := a.objects.RuntimeClasses[types.NamespacedName{Name: *name}]
 	if class == nil {
-		if known := namesIn(a.objects.RuntimeClasses, ""); len(known) > 0 {
-			a.report(Warn, "spec.runtimeClassName", fmt.Sprintf("RuntimeClass %q is not declared: it stands for the handler of that name", *name), didYouMean(*name, known))
+		if len(a.objects.RuntimeClasses) > 0 {
+			a.report(Warn, "spec.runtimeClassName", fmt.Sprintf("RuntimeClass %q is not declared: it stands for the handler of that name", *name), didYouMean(*name, "", a.objects.RuntimeClasses))
 		}
 		return
 	}
@@ -300,8 +307,20 @@ func namesIn[T any](of map[types.NamespacedName]T, namespace string) []string {
 	return names
 }
 
-func didYouMean(name string, known []string) string {
-	if near := suggest.Word(name, known); near != "" {
+const (
+	// maxNear is among how many objects a near miss is sought: a manifest may have as many
+	// objects as it likes, and as many names that none of them has.
+	maxNear = 200
+	// maxNamed bounds how many names a hint lists.
+	maxNamed = 5
+)
+
+// didYouMean names an object of the namespace that has a name like it.
+func didYouMean[T any](name, namespace string, of map[types.NamespacedName]T) string {
+	if len(of) > maxNear {
+		return ""
+	}
+	if near := suggest.Word(name, namesIn(of, namespace)); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return ""
@@ -310,18 +329,20 @@ func didYouMean(name string, known []string) string {
 // didYouMeanElsewhere names an object of the name in another namespace, or one of a name
 // like it.
 func didYouMeanElsewhere[T any](name, namespace string, of map[types.NamespacedName]T) string {
-	if hint := didYouMean(name, namesIn(of, namespace)); hint != "" {
+	if hint := didYouMean(name, namespace, of); hint != "" {
 		return hint
 	}
 	var elsewhere []string
-	for key := range of {
-		if key.Name == name && key.Namespace != namespace {
-			elsewhere = append(elsewhere, key.Namespace+"/"+name)
+	if len(of) <= maxNear {
+		for key := range of {
+			if key.Name == name && key.Namespace != namespace {
+				elsewhere = append(elsewhere, key.Namespace+"/"+name)
+			}
 		}
 	}
 	if len(elsewhere) == 0 {
 		return ""
 	}
 	slices.Sort(elsewhere)
-	return strings.Join(elsewhere, " and ") + " is declared, in another namespace than the pod's, " + namespace
+	return strings.Join(elsewhere[:min(len(elsewhere), maxNamed)], " and ") + " is declared, in another namespace than the pod's, " + namespace
 }

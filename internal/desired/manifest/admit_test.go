@@ -243,3 +243,47 @@ func TestAdmissionIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Every name that is not declared would be compared with every object.
+func TestNearMissIsNotSoughtAmongManyObjects(t *testing.T) {
+	for _, n := range []int{maxNear, maxNear + 1} {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "{apiVersion: v1, kind: ConfigMap, metadata: {name: map-%d}, data: {a: b}}\n---\n", i)
+			fmt.Fprintf(&b, "{apiVersion: v1, kind: ConfigMap, metadata: {name: else, namespace: n%d}}\n---\n", i)
+			fmt.Fprintf(&b, "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: class-%d}, value: 1}\n---\n", i)
+		}
+		data := strings.Repeat("key%d: v, ", n)
+		args := make([]any, n)
+		for i := range args {
+			args[i] = i
+		}
+		fmt.Fprintf(&b, "{apiVersion: v1, kind: ConfigMap, metadata: {name: keys, namespace: k}, data: {"+data+"}}\n---\n", args...)
+		b.WriteString("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priorityClassName: clas-1, containers: [{name: c, image: x, envFrom: [{configMapRef: {name: mapp-1}}, {configMapRef: {name: else}}]}]}}\n---\n")
+		b.WriteString("{apiVersion: v1, kind: Pod, metadata: {name: k, namespace: k}, spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {configMapKeyRef: {name: keys, key: keyy1}}}]}]}}\n")
+		set, err := Load(t.Context(), []string{"-"}, from(b.String()))
+		var problems Problems
+		if !errors.As(err, &problems) {
+			t.Fatal(err)
+		}
+		for _, p := range append(slices.Clone(problems), set.Warnings...) {
+			if len(p.Hint) > 200 || n > maxNear && strings.Contains(p.Hint, "did you mean") {
+				t.Errorf("%d objects: %.300s", n, p.Hint)
+			}
+		}
+	}
+}
+
+// One pod can break a rule once for each of its containers.
+func TestFindingsStayBoundedAfterDenial(t *testing.T) {
+	a := &admission{written: &Pod{Pod: &v1.Pod{}}}
+	for _, v := range []Verdict{Warn, Deny} {
+		for range 2 * maxFindings {
+			a.report(v, "spec", "message", "")
+		}
+	}
+	a.report(Warn, "spec", "message", "")
+	if len(a.findings) != maxFindings+1 || !a.denied() {
+		t.Errorf("%d findings", len(a.findings))
+	}
+}

@@ -130,7 +130,7 @@ func isTrue(b *bool) bool { return b != nil && *b }
 // references reports what the pod names and nothing declares.
 func (a *admission) references() {
 	for _, r := range referencesOf(a.pod) {
-		if r.optional || r.name == "" {
+		if r.optional || r.name == "" || a.isFull() {
 			continue
 		}
 		name := types.NamespacedName{Namespace: a.pod.Namespace, Name: r.name}
@@ -139,13 +139,13 @@ func (a *admission) references() {
 			if c := a.objects.ConfigMaps[name]; c == nil {
 				a.undeclared(r, didYouMeanElsewhere(r.name, name.Namespace, a.objects.ConfigMaps))
 			} else {
-				a.keys(r, append(slices.Collect(maps.Keys(c.Data)), slices.Collect(maps.Keys(c.BinaryData))...))
+				keys(a, r, c.Data, c.BinaryData)
 			}
 		case refSecret, refPull:
 			if s := a.objects.Secrets[name]; s == nil {
 				a.undeclared(r, didYouMeanElsewhere(r.name, name.Namespace, a.objects.Secrets))
 			} else {
-				a.keys(r, slices.Collect(maps.Keys(s.Data)))
+				keys(a, r, s.Data, nil)
 			}
 		case refClaim:
 			if c := a.objects.Claims[name]; c == nil {
@@ -169,20 +169,25 @@ func (a *admission) undeclared(r reference, near string) {
 	a.report(Unresolved, r.at, fmt.Sprintf("%s %q is not declared: no container that needs it starts", r.kind, r.name), near)
 }
 
-// maxKeysNamed bounds how many keys a hint lists.
-const maxKeysNamed = 5
-
-func (a *admission) keys(r reference, known []string) {
-	slices.Sort(known)
+// keys reports the keys that the object of a reference, with this data, does not have.
+func keys[V any](a *admission, r reference, data map[string]V, binary map[string][]byte) {
 	for _, key := range r.keys {
-		if slices.Contains(known, key) {
+		if _, found := data[key]; found || a.isFull() {
+			continue
+		}
+		if _, found := binary[key]; found {
 			continue
 		}
 		hint := "it has no keys"
-		if near := suggest.Word(strings.ToLower(key), lowered(known)); near != "" {
-			hint = "did you mean " + known[slices.Index(lowered(known), near)] + "?"
-		} else if len(known) > 0 {
-			hint = "it has " + strings.Join(known[:min(len(known), maxKeysNamed)], ", ")
+		if n := len(data) + len(binary); n > maxNear {
+			hint = fmt.Sprintf("it has %d others", n)
+		} else if n > 0 {
+			known := slices.Sorted(maps.Keys(data))
+			known = append(known, slices.Sorted(maps.Keys(binary))...)
+			hint = "it has " + strings.Join(known[:min(n, maxNamed)], ", ")
+			if near := suggest.Word(strings.ToLower(key), lowered(known)); near != "" {
+				hint = "did you mean " + known[slices.Index(lowered(known), near)] + "?"
+			}
 		}
 		a.report(Unresolved, r.keyAt, fmt.Sprintf("%s %q has no key %q: no container that needs it starts", r.kind, r.name, key), hint)
 	}

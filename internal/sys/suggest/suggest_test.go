@@ -2,6 +2,7 @@ package suggest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +24,20 @@ func TestNamesThatBeginWithTheWordAreSuggestedWhereNoneIsNear(t *testing.T) {
 	} {
 		if got := Names(name, known); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Long words are not compared with others, nor is a word with very many.
+func TestWordIsNotSoughtAmongTooMuch(t *testing.T) {
+	long, many := strings.Repeat("a", maxWord), slices.Repeat([]string{"web"}, maxKnown)
+	for _, c := range []struct {
+		word  string
+		known []string
+		want  string
+	}{{long, []string{long + "b"}, long + "b"}, {long + "a", []string{long}, ""}, {"wob", many, "web"}, {"wob", append(many, "web"), ""}} {
+		if got := Word(c.word, c.known); got != c.want {
+			t.Errorf("%.80s: %.80s, want %.80s", c.word, got, c.want)
 		}
 	}
 }
