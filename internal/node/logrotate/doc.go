@@ -10,7 +10,8 @@
 // takes, or until its context ends.
 //
 // A container may have the directory of its logs. Nothing but regular files is opened,
-// compressed or counted, no link is followed, and what is read is bounded.
+// compressed or counted, no link is followed, neither of the log nor of the directories of
+// its pod and container, and what is read is bounded.
 //
 // A rename that the runtime does not follow, because it cannot reopen the file,
 // is undone, unless the runtime has made a new file; the next check lets it reopen the

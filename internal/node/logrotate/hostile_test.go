@@ -166,7 +166,12 @@ func TestCompressionEndsWithItsContext(t *testing.T) {
 	path := put(t, dir, "0.log.20260101-000000", "older")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := compress(ctx, path, leastBound); !errors.Is(err, context.Canceled) || list(t, dir) != "0.log.20260101-000000" {
+	l, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	if err := l.compress(ctx, filepath.Base(path), leastBound); !errors.Is(err, context.Canceled) || list(t, dir) != "0.log.20260101-000000" {
 		t.Errorf("%v, %s", err, list(t, dir))
 	}
 }
@@ -190,5 +195,38 @@ func TestKeepForgetsOtherLogs(t *testing.T) {
 	r.Keep(map[string]bool{"kept": true})
 	if !slices.Equal([]bool{r.unopened["gone"], r.unopened["kept"]}, []bool{false, true}) {
 		t.Error(r.unopened)
+	}
+}
+
+// A container that has the directory above that of its logs can put a link to those of
+// another pod in its place.
+func TestDirectoriesOfOtherPodsAreLeftAlone(t *testing.T) {
+	for link, to := range map[string]string{"own/c": "../other/c", "own": "other"} {
+		root := t.TempDir()
+		for _, dir := range []string{filepath.Dir(filepath.Join(root, link)), filepath.Join(root, "other", "c")} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+		other := filepath.Join(root, "other", "c")
+		put(t, other, "0.log", "of another pod")
+		put(t, other, "0.log.20260101-000000", "older")
+		path := filepath.Join(root, "own", "c", "0.log")
+		err := New(Policy{MaxSize: 10, MaxFiles: 2}).Rotate(t.Context(), path, at, func(context.Context) error {
+			t.Errorf("%s: reopened", link)
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "not a directory") {
+			t.Errorf("%s: %v", link, err)
+		}
+		if err := Remove(path); err == nil {
+			t.Errorf("%s: removed", link)
+		}
+		if names := list(t, other); names != "0.log 0.log.20260101-000000" {
+			t.Errorf("%s: left %s", link, names)
+		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/podctl/podctl/internal/sys/bounded"
@@ -30,7 +28,12 @@ func New(p Policy) *Rotator { return &Rotator{policy: p, unopened: map[string]bo
 // path: also where there is no log, for the runtime then writes to a file without a name,
 // or with that of a rotation that was cut short.
 func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen func(context.Context) error) error {
-	info, err := os.Lstat(path)
+	l, err := open(path)
+	var info fs.FileInfo
+	if err == nil {
+		defer l.close()
+		info, err = l.Lstat(l.base)
+	}
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err == nil {
 		err = checkRegular(path, info)
@@ -43,7 +46,13 @@ func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen
 		if err := reopen(ctx); err != nil {
 			return fmt.Errorf("reopen log %s: %w", path, err)
 		}
-		if info, err = os.Lstat(path); err != nil {
+		if l == nil {
+			if l, err = open(path); err != nil {
+				return fmt.Errorf("reopen log: %w", err)
+			}
+			defer l.close()
+		}
+		if info, err = l.Lstat(l.base); err != nil {
 			return fmt.Errorf("reopen log: %w", err)
 		}
 		delete(r.unopened, path)
@@ -52,7 +61,7 @@ func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen
 		return nil
 	}
 	// What cannot be removed or compressed must not let the log grow for ever.
-	return errors.Join(r.tidy(ctx, path), r.rename(ctx, path, now, reopen))
+	return errors.Join(r.tidy(ctx, l), r.rename(ctx, l, now, reopen))
 }
 
 // checkRegular returns an error for what is no log: whoever has the directory can put a
@@ -66,29 +75,29 @@ func checkRegular(path string, info fs.FileInfo) error {
 
 // rename renames the log and lets the runtime reopen it. If that fails, the log gets its
 // name back, unless the runtime has made a new file.
-func (r *Rotator) rename(ctx context.Context, path string, now time.Time, reopen func(context.Context) error) error {
-	rotated := path + "." + now.Format(stamp)
-	if err := os.Rename(path, rotated); err != nil {
+func (r *Rotator) rename(ctx context.Context, l *log, now time.Time, reopen func(context.Context) error) error {
+	rotated := l.base + "." + now.Format(stamp)
+	if err := l.Rename(l.base, rotated); err != nil {
 		return fmt.Errorf("rotate log: %w", err)
 	}
 	err := reopen(ctx)
 	if err == nil {
 		return nil
 	}
-	r.unopened[path] = true
-	err = fmt.Errorf("reopen log %s: %w", path, err)
-	switch linkErr := os.Link(rotated, path); { // a rename would replace a new file
+	r.unopened[l.path] = true
+	err = fmt.Errorf("reopen log %s: %w", l.path, err)
+	switch linkErr := l.Link(rotated, l.base); { // a rename would replace a new file
 	case errors.Is(linkErr, fs.ErrExist):
 		return err
 	case linkErr != nil:
 		return errors.Join(err, linkErr)
 	}
-	return errors.Join(err, os.Remove(rotated))
+	return errors.Join(err, l.Root.Remove(rotated))
 }
 
 // tidy removes and compresses what earlier rotations left beside a log.
-func (r *Rotator) tidy(ctx context.Context, path string) error {
-	names, err := filesBeside(path, fs.FileMode.IsRegular)
+func (r *Rotator) tidy(ctx context.Context, l *log) error {
+	names, err := l.filesBeside(fs.FileMode.IsRegular)
 	if err != nil {
 		return fmt.Errorf("rotate log: %w", err)
 	}
@@ -100,10 +109,10 @@ func (r *Rotator) tidy(ctx context.Context, path string) error {
 	}
 	todo := plan(names, r.policy)
 	for _, name := range todo.remove {
-		failed(os.Remove(name))
+		failed(l.Root.Remove(name))
 	}
 	for _, name := range todo.compress {
-		failed(compress(ctx, name, max(leastBound, 2*r.policy.MaxSize)))
+		failed(l.compress(ctx, name, max(leastBound, 2*r.policy.MaxSize)))
 	}
 	return errors.Join(errs...)
 }
@@ -120,48 +129,25 @@ func (r *Rotator) Keep(paths map[string]bool) {
 // Remove removes a log and what its rotations have left (Clean in
 // pkg/kubelet/logs/container_log_manager.go). A log that is not there is none.
 func Remove(path string) error {
-	names, err := filesBeside(path, func(m fs.FileMode) bool { return !m.IsDir() })
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	l, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove log: %w", err)
+	}
+	defer l.close()
+	names, err := l.filesBeside(func(m fs.FileMode) bool { return !m.IsDir() })
+	if err != nil {
 		return fmt.Errorf("remove log: %w", err)
 	}
 	var errs []error
-	for _, name := range append(names, path) {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range append(names, l.base) {
+		if err := l.Root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("remove log: %w", err))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// besideAtOnce bounds how many files beside a log are handled in one rotation: a
-// container that has the directory can make millions. The next one handles the others.
-const besideAtOnce = 10_000
-
-// filesBeside returns the files beside a log that are named like it, with more behind a
-// dot, and whose modes are wanted.
-func filesBeside(path string, wanted func(fs.FileMode) bool) ([]string, error) {
-	dir, base := filepath.Split(path)
-	d, err := os.Open(filepath.Clean(dir))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = d.Close() }() // it is only read
-	var names []string
-	for len(names) < besideAtOnce {
-		entries, err := d.ReadDir(besideAtOnce / 10)
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), base+".") && wanted(e.Type()) {
-				names = append(names, dir+e.Name())
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return names, err
-		}
-	}
-	return names, nil
 }
 
 // leastBound is the least bound of what is compressed, in bytes. A larger file was not
@@ -171,8 +157,8 @@ const leastBound = 1 << 30
 
 // compress replaces a file of at most limit bytes by its compressed form, which is whole
 // as soon as it has its name.
-func compress(ctx context.Context, path string, limit int64) (err error) {
-	in, err := bounded.OpenNoFollow(path)
+func (l *log) compress(ctx context.Context, name string, limit int64) (err error) {
+	in, err := bounded.OpenNoFollowIn(l.Root, name)
 	if err != nil {
 		return err
 	}
@@ -182,26 +168,26 @@ func compress(ctx context.Context, path string, limit int64) (err error) {
 		return err
 	}
 	if info.Size() > limit {
-		return &bounded.TooLargeError{Path: path, Max: limit}
+		return &bounded.TooLargeError{Path: in.Name(), Max: limit}
 	}
-	tmp := path + tmpSuffix
-	out, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // follows no link
+	tmp := name + tmpSuffix
+	out, err := l.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // follows no link
 	if err != nil {
 		return err
 	}
 	zipper := gzip.NewWriter(out)
 	n, err := io.Copy(zipper, io.LimitReader(untilDone{ctx, in}, limit+1))
 	if n > limit { // it grew
-		err = &bounded.TooLargeError{Path: path, Max: limit}
+		err = &bounded.TooLargeError{Path: in.Name(), Max: limit}
 	}
 	err = errors.Join(err, zipper.Close(), out.Chmod(info.Mode().Perm()), out.Close())
 	if err == nil {
-		err = os.Rename(tmp, path+zipSuffix)
+		err = l.Rename(tmp, name+zipSuffix)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(tmp))
+		return errors.Join(err, l.Root.Remove(tmp))
 	}
-	return os.Remove(path)
+	return l.Root.Remove(name)
 }
 
 // untilDone reads until ctx ends.

@@ -32,10 +32,19 @@ func OpenNoFollow(path string) (*os.File, error) {
 	return reopen(found)
 }
 
+// OpenNoFollowIn is OpenNoFollow for a file below root, which no symlink leaves.
+func OpenNoFollowIn(root *os.Root, name string) (*os.File, error) {
+	// Root leaves a symlink at the end to us, because O_PATH can open it.
+	found, err := root.OpenFile(name, unix.O_PATH, 0)
+	if err != nil {
+		return nil, err
+	}
+	return reopen(found)
+}
+
 // OpenIn is Open for a file below root, which no symlink leaves.
 func OpenIn(root *os.Root, name string) (*os.File, error) {
 	for range maxLinks {
-		// Root leaves a symlink at the end to us, because O_PATH can open it.
 		found, err := root.OpenFile(name, unix.O_PATH, 0)
 		if err != nil {
 			return nil, err

@@ -16,6 +16,11 @@ func OpenNoFollow(path string) (*os.File, error) {
 	return regular(os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0))
 }
 
+// OpenNoFollowIn is OpenNoFollow for a file below root, which no symlink leaves.
+func OpenNoFollowIn(root *os.Root, name string) (*os.File, error) {
+	return regular(root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0))
+}
+
 // OpenIn is Open for a file below root, which no symlink leaves.
 func OpenIn(root *os.Root, name string) (*os.File, error) { return regular(root.Open(name)) }
 
