@@ -1,7 +1,7 @@
-// Command images serves the images of Kubernetes' own node tests, which are made of what
+// Command registry serves the images of Kubernetes' own node tests, which are made of what
 // the host has, as a mirror of registry.k8s.io.
 //
-//	go -C test run ./conformance/images ADDRESS DIR
+//	go -C test run ./conformance/registry ADDRESS DIR
 //
 // DIR holds agnhost and nonewprivs, built from Kubernetes' source. The images have the
 // names that Kubernetes gives them (test/utils/image), and what its tests use of them.
@@ -25,11 +25,11 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: images ADDRESS DIR")
+		fmt.Fprintln(os.Stderr, "usage: registry ADDRESS DIR")
 		os.Exit(2)
 	}
 	if err := serve(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "images:", err)
+		fmt.Fprintln(os.Stderr, "registry:", err)
 		os.Exit(1)
 	}
 }
