@@ -65,6 +65,10 @@ func (k *kubeletPlace) settles() {
 
 // healthy: its pods are its own in every command.
 func (k *kubeletPlace) healthy() {
+	_, err := os.Stat(k.kubelet.Root + "/pods-api/pods-api.sock")
+	if out := k.does("doctor"); strings.Contains(out, "asked at unix://"+k.kubelet.Root+"/pods-api/") != (err == nil) {
+		k.t.Errorf("the kubelet's PodsAPI: %v\n%s", err, out)
+	}
 	k.sparesEverything(k.podctl)
 	k.agrees()
 	k.agreesOnOwnership()
