@@ -70,6 +70,10 @@ bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG a
 scale: build ## measure an agent with 10, 100, 1,000 and 5,000 pods of the simulated runtime, which needs no root
 	@go -C test run ./bench -podctl $(CURDIR)/bin/podctl -only scale $(BENCHFLAGS)
 
+.PHONY: dead
+dead: build ## measure commands on a simulated runtime with 20,000 dead containers, which needs no root
+	@go -C test run ./bench -podctl $(CURDIR)/bin/podctl -only dead $(BENCHFLAGS)
+
 .PHONY: chaos
 chaos: ## break everything around an agent of 30 churning pods for DURATION (10m); prints its SEED, which repeats a run
 	@PODCTL_LIVE=required go -C test test ./e2e -run '^TestChaos$$' -count=1 -v -timeout 0 -args -chaos.for=$(or $(DURATION),10m) -chaos.seed=$(or $(SEED),0)

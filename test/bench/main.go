@@ -34,10 +34,10 @@ type part struct {
 	run  func(context.Context, options) error
 }
 
-var parts = []part{{"pods", benchPods}, {"starts", benchStarts}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}}
+var parts = []part{{"pods", benchPods}, {"starts", benchStarts}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}, {"dead", benchDead}}
 
 // apart are the parts that are measured only where they are named: they take long.
-var apart = []string{"scale"}
+var apart = []string{"scale", "dead"}
 
 func main() {
 	var o options
