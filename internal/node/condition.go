@@ -3,31 +3,36 @@ package node
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/node/poddir"
-	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // SetCondition sets a condition of a pod that is not the node's own, such as one of its
 // readiness gates, or removes it if its status is empty. It lasts as long as this life of
-// the pod, also across restarts of podctl. The error is ErrNoPod, or says why the condition
-// is not set.
+// the pod, also across restarts of podctl, and counts more than what the manifest says of
+// it. The error is ErrNoPod, or says why the condition is not set or removed.
 func (n *Node) SetCondition(namespace, name string, c v1.PodCondition) error {
-	if err := checkCondition(c); err != nil {
+	checked := c
+	if c.Status == "" {
+		checked.Status = v1.ConditionUnknown // a removal names a type alone
+	}
+	if err := pod.CheckCondition(checked); err != nil {
 		return err
 	}
 	n.pods.mu.Lock()
 	e, err := n.pods.named(namespace, name)
 	if err == nil && e.Phase != lifecycle.Active {
 		err = fmt.Errorf("pod %s is not running", pod.DisplayName(namespace, name))
+	}
+	if err == nil && c.Status == "" && !hasCondition(e.record.Conditions, c.Type) && hasCondition(e.Pod.Status.Conditions, c.Type) {
+		err = hint.Errorf("remove it from the status.conditions there", "condition %s: the manifest sets it", c.Type)
 	}
 	if err != nil {
 		n.pods.mu.Unlock()
@@ -42,21 +47,6 @@ func (n *Node) SetCondition(namespace, name string, c v1.PodCondition) error {
 	})
 	n.syncPod(uid)
 	return nil
-}
-
-// checkCondition returns why others may not set the condition.
-func checkCondition(c v1.PodCondition) error {
-	if errs := validation.IsQualifiedName(string(c.Type)); len(errs) > 0 {
-		return fmt.Errorf("condition %q: %s", c.Type, strings.Join(errs, "; "))
-	}
-	if podsync.OwnsCondition(c.Type) {
-		return fmt.Errorf("condition %s: podctl sets it itself", c.Type)
-	}
-	switch c.Status {
-	case v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown, "":
-		return nil
-	}
-	return fmt.Errorf("condition %s: status %q is not True, False or Unknown", c.Type, c.Status)
 }
 
 // withCondition returns the conditions with another one in place of that of its type, or
@@ -78,8 +68,12 @@ func withCondition(all []v1.PodCondition, c v1.PodCondition) []v1.PodCondition {
 	return all
 }
 
-// withConditions is the pod with the conditions that others have set: the pod itself
-// without any.
+func hasCondition(all []v1.PodCondition, t v1.PodConditionType) bool {
+	return slices.ContainsFunc(all, func(c v1.PodCondition) bool { return c.Type == t })
+}
+
+// withConditions is the pod with the conditions that podctl condition set, in place of those
+// of its manifest: the pod itself without any.
 func withConditions(p *v1.Pod, set []v1.PodCondition) *v1.Pod {
 	if len(set) == 0 {
 		return p

@@ -55,6 +55,96 @@ func TestReadinessGateFollowsTheConditionThatOthersSet(t *testing.T) {
 	})
 }
 
+// A manifest sets conditions of others, too. A condition that podctl condition has set
+// counts until that removes it.
+func TestReadinessGateFollowsTheConditionsOfTheManifest(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		const gate = "example.com/on"
+		version := func(conditions string) string {
+			return podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1", "readinessGates: [{conditionType: "+gate+"}]") +
+				"status: {conditions: [" + conditions + "]}\n"
+		}
+		is := func(status v1.ConditionStatus, reason string) func(Info) bool {
+			return func(i Info) bool {
+				return i.Status.Phase == v1.PodRunning && conditionOf(&i.Status, v1.PodReady).Status == status && conditionOf(&i.Status, gate).Reason == reason
+			}
+		}
+		const on, off = "{type: " + gate + ", status: \"True\", reason: Manifest}, {type: Ready, status: \"False\", reason: Forged}", "{type: " + gate + ", status: \"False\", reason: Gone}"
+		p := w.podctl("run-a", version(""))
+		p.until("web", "running, not ready", is(v1.ConditionFalse, ""))
+		p.want(version(on))
+		i := p.until("web", "ready", is(v1.ConditionTrue, "Manifest"))
+		began := conditionOf(&i.Status, gate).LastTransitionTime
+		if began.IsZero() || conditionOf(&i.Status, v1.PodReady).Reason == "Forged" {
+			t.Errorf("conditions %+v", i.Status.Conditions)
+		}
+		time.Sleep(2 * time.Minute)
+		i = p.until("web", "still ready", is(v1.ConditionTrue, "Manifest"))
+		if c := conditionOf(&i.Status, gate); !c.LastTransitionTime.Equal(&began) {
+			t.Errorf("its transition moved from %s to %s", began, c.LastTransitionTime)
+		}
+		p.kill()
+		p = w.podctl("run-b", version(on))
+		p.until("web", "ready after a restart", is(v1.ConditionTrue, "Manifest"))
+
+		set := func(status v1.ConditionStatus) error {
+			return p.SetCondition("default", "web", v1.PodCondition{Type: gate, Status: status, Reason: "Command"})
+		}
+		if err := set(v1.ConditionFalse); err != nil {
+			t.Error(err)
+		}
+		p.until("web", "not ready by the command", is(v1.ConditionFalse, "Command"))
+		p.want(version(strings.Replace(on, "Manifest", "Again", 1)))
+		time.Sleep(time.Minute)
+		p.until("web", "still not ready", is(v1.ConditionFalse, "Command"))
+		if err := set(""); err != nil {
+			t.Error(err)
+		}
+		p.until("web", "ready by the manifest", is(v1.ConditionTrue, "Again"))
+		if err := set(""); err == nil || !strings.Contains(err.Error(), "the manifest sets it") {
+			t.Errorf("removing the manifest's: %v", err)
+		}
+		p.want(version(off))
+		p.until("web", "not ready by the manifest", is(v1.ConditionFalse, "Gone"))
+		p.want(version(on))
+		p.until("web", "ready again", is(v1.ConditionTrue, "Manifest"))
+		p.want(version(""))
+		p.until("web", "without the condition", is(v1.ConditionFalse, ""))
+		if got := w.calls("StopContainer", "RunPodSandbox"); len(got) != 1 {
+			t.Errorf("calls: %v", got)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
+// A status says nothing of what is desired: a stopped pod stays stopped.
+func TestConditionsOfTheManifestDoNotStartAStoppedPod(t *testing.T) {
+	for _, dead := range []bool{false, true} {
+		inWorld(t, func(t *testing.T, w *world) {
+			web := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1")
+			on := web + "status: {conditions: [{type: example.com/on, status: \"True\"}]}\n"
+			p := w.podctl("agent", web)
+			p.until("web", "running", running)
+			if err := p.Stop(t.Context(), "default", "web", nil); err != nil {
+				t.Fatal(err)
+			}
+			if dead {
+				p.kill()
+				p = w.podctl("agent", on)
+			} else {
+				p.want(on)
+			}
+			time.Sleep(time.Minute)
+			p.until("web", "stopped still", stopped)
+			if got := w.calls("StartContainer"); len(got) != 1 {
+				t.Errorf("dead=%v: started: %v", dead, got)
+			}
+			p.drain()
+		})
+	}
+}
+
 func TestConditionsThatOthersMaySet(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))

@@ -13,10 +13,14 @@ import (
 
 // canUpdateInPlace reports whether an active pod can be updated to another version of its
 // manifest: its worker still syncs it, or it has ended, and the API server would accept the
-// change. A pod that podctl stop stopped begins again instead. n.pods.mu is held.
+// change. A pod that podctl stop stopped begins again instead, unless nothing but the status
+// is different. n.pods.mu is held.
 func (n *Node) canUpdateInPlace(running lifecycle.Entry, version Desired) bool {
 	stopping := n.workers.IsPodTerminationRequested(running.UID()) && !n.pods.get(running.UID()).record.Ended()
-	return !stopping && n.isInPlace(running.Pod, version.Pod)
+	if stopping {
+		return poddir.Fingerprint(running.Document) == poddir.Fingerprint(version.Document)
+	}
+	return n.isInPlace(running.Pod, version.Pod)
 }
 
 // updateInPlace gives a pod's worker the new version of its manifest. That changes nothing

@@ -42,7 +42,8 @@ func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
 		if l.opts.Elsewhere {
 			return
 		}
-		warnRules(p.Pod, b.warning)
+		b.conditions(doc)
+		warnRules(p.Pod, "podctl condition POD %s=True; or status.conditions of the manifest", b.warning)
 		checkTexts(p.Pod, b.problem)
 		said := map[string]bool{}
 		for _, problem := range b.problems {

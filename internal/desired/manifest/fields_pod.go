@@ -52,7 +52,10 @@ var podFields = slices.Concat(
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
 
-var statusFields = ignored("podctl computes the status", `status`)
+var statusFields = slices.Concat(
+	ignored("podctl computes the status", `status`),
+	rows(`status.conditions`, Field{Support: Honoured, Reason: "those of others, such as of readiness gates; podctl sets its own"}),
+)
 
 // tokenField is honoured, too: with --service-account=FILE.
 const tokenField = "projected.sources[].serviceAccountToken"

@@ -1,15 +1,19 @@
 package manifest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // canonical returns a pod's document: what was read, with the kind and the
@@ -39,12 +43,14 @@ func copyOf(m map[string]any) map[string]any {
 }
 
 // Stored returns the pod of an annotation that Compress made, and its document, as
-// Decode does.
+// Decode does, but without a status.
 func Stored(annotation string) (p *v1.Pod, document []byte, err error) {
 	if document, err = Decompress(annotation); err != nil {
 		return nil, nil, err
 	}
-	p, err = Decode(document)
+	if p, err = Decode(document); err == nil {
+		p.Status.Conditions = nil // they were written before the pod ran
+	}
 	return p, document, err
 }
 
@@ -84,10 +90,12 @@ func decode(document []byte) (*v1.Pod, error) {
 }
 
 // forgetServerFields clears what only an API server writes, as the API server
-// does at creation. A deletion timestamp above all: it would terminate the pod.
+// does at creation, but for conditions that others set. A deletion timestamp above all: it
+// would terminate the pod.
 func forgetServerFields(p *v1.Pod) {
 	forgetServerMeta(&p.ObjectMeta)
-	p.Status = v1.PodStatus{Phase: v1.PodPending}
+	conditions := slices.DeleteFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return pod.CheckCondition(c) != nil })
+	p.Status = v1.PodStatus{Phase: v1.PodPending, Conditions: conditions}
 }
 
 func forgetServerMeta(m *metav1.ObjectMeta) {
@@ -112,6 +120,20 @@ func Identity(document []byte) string {
 		return ""
 	}
 	return string(podUID(doc))
+}
+
+// WithoutStatus returns a Pod.Document without its status.
+func WithoutStatus(document []byte) []byte {
+	if !bytes.Contains(document, []byte(`"status":`)) {
+		return document
+	}
+	value, _ := unmarshal(document)
+	doc, ok := value.(map[string]any)
+	if !ok || doc["status"] == nil {
+		return document
+	}
+	delete(doc, "status")
+	return marshal(doc)
 }
 
 // hashUID returns a UID made of bytes, in the form of a UUID of version 8 (RFC 9562).

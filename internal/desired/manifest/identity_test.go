@@ -156,6 +156,8 @@ func TestIdentityChangesWithWhatIsImmutable(t *testing.T) {
 		"another image":                  strings.Replace(base, "image: x", "image: z", 1),
 		"other resources":                strings.Replace(base, "image: x", "image: x, resources: {requests: {cpu: 1}}", 1),
 		"a deadline":                     strings.Replace(base, "spec: {", "spec: {activeDeadlineSeconds: 5, ", 1),
+		"a status":                       base + "\nstatus: {conditions: [{type: a.b/c, status: \"True\"}]}",
+		"an empty status":                base + "\nstatus: {}",
 		"a toleration":                   strings.Replace(base, "spec: {", "spec: {tolerations: [{operator: Exists}], ", 1),
 	} {
 		set, err := Load(t.Context(), []string{"-"}, from(text))

@@ -1,7 +1,7 @@
 package manifest
 
 // A pod is the same pod as long as its manifest differs only in what the API
-// server lets a running pod change: its UID is a hash of everything else. Of two
+// server lets a running pod change, or in its status: its UID is a hash of everything else. Of two
 // versions with one UID, InPlace reports whether the running pod can follow.
 
 // mutableSpec are the fields of a pod's spec, and mutableContainer those of its
@@ -22,6 +22,7 @@ var revisionLabels = []string{
 // not change its argument.
 func immutable(doc map[string]any) map[string]any {
 	own := copyOf(doc)
+	delete(own, "status")
 	if metadata, ok := doc["metadata"].(map[string]any); ok {
 		metadata = copyOf(metadata)
 		labels, _ := metadata["labels"].(map[string]any)

@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -28,11 +30,15 @@ func setPriority(p *v1.Pod) {
 	}
 }
 
-// warnRules reports what is valid and does not work without a control plane.
-func warnRules(p *v1.Pod, report func(field, message, hint string)) {
+// warnRules reports what is valid and does not work without a control plane. gateHint says how
+// the condition %s of a readiness gate is set.
+func warnRules(p *v1.Pod, gateHint string, report func(field, message, hint string)) {
 	for i, gate := range p.Spec.ReadinessGates {
+		if slices.ContainsFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == gate.ConditionType }) {
+			continue
+		}
 		report(fmt.Sprintf("spec.readinessGates[%d]", i),
-			fmt.Sprintf("nothing sets the condition %q without an API server: the pod is not ready before somebody does", gate.ConditionType), fmt.Sprintf("podctl condition POD %s=True", gate.ConditionType))
+			fmt.Sprintf("nothing sets the condition %q without an API server: the pod is not ready before somebody does", gate.ConditionType), fmt.Sprintf(gateHint, gate.ConditionType))
 	}
 	for list, containers := range map[string][]v1.Container{"containers": p.Spec.Containers, "initContainers": p.Spec.InitContainers} {
 		for i, c := range containers {
@@ -60,6 +66,28 @@ func checkRules(p *v1.Pod, report func(field, message, hint string)) {
 	class := p.Spec.PriorityClassName
 	if number, system := systemPriorities[class]; system && p.Spec.Priority != nil && *p.Spec.Priority != number {
 		report("spec.priority", fmt.Sprintf("Invalid value: %d: %s has the priority %d", *p.Spec.Priority, class, number), "leave it out")
+	}
+}
+
+// conditions checks those of the status that was written.
+func (b *builder) conditions(doc map[string]any) {
+	var written v1.Pod
+	if err := json.Unmarshal(marshal(map[string]any{"status": doc["status"]}), &written); err != nil {
+		return // a problem already
+	}
+	seen := map[v1.PodConditionType]bool{}
+	for i, c := range written.Status.Conditions {
+		at := fmt.Sprintf("status.conditions[%d]", i)
+		err := pod.CheckCondition(c)
+		switch {
+		case pod.OwnsCondition(c.Type):
+			b.warning(at, fmt.Sprintf("ignored: podctl sets the condition %s itself", c.Type), "")
+		case err != nil:
+			b.problem(at, err.Error(), "")
+		case seen[c.Type]:
+			b.problem(at, fmt.Sprintf("Duplicate value: the condition %s", c.Type), "")
+		}
+		seen[c.Type] = true
 	}
 }
 

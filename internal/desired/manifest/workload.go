@@ -110,7 +110,7 @@ func (b *builder) template(p *Pod, elsewhere bool) {
 		}
 	}
 	checkRules(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
-	warnRules(p.Pod, func(at, message, hint string) { b.warning(moved(at), message, hint) })
+	warnRules(p.Pod, "podctl condition POD %s=True", func(at, message, hint string) { b.warning(moved(at), message, hint) })
 	if !elsewhere {
 		checkTexts(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
 	}

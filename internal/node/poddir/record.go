@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -36,7 +37,7 @@ type Record struct {
 	Resources *pod.Allocation `json:"resources,omitempty"`
 	// Debug are the ephemeral containers that podctl debug added.
 	Debug []v1.EphemeralContainer `json:"debug,omitempty"`
-	// Conditions are those of the pod that others set, by podctl condition.
+	// Conditions are those of the pod that podctl condition set.
 	Conditions []v1.PodCondition `json:"conditions,omitempty"`
 	// Held: podctl stop stopped it; it stays stopped until its manifest changes
 	// or podctl start.
@@ -65,9 +66,10 @@ func (r Record) Alone(document []byte, identity string, now time.Time) Record {
 // podctl start and another pod of its name excepted, nothing of it runs again.
 func (r Record) Ended() bool { return r.Phase != "" && r.StopRequested.IsZero() }
 
-// Fingerprint is what distinguishes documents in a record.
+// Fingerprint is what distinguishes documents in a record. Their status is not: it says
+// nothing of what is desired.
 func Fingerprint(document []byte) string {
-	sum := sha256.Sum256(document)
+	sum := sha256.Sum256(manifest.WithoutStatus(document))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -76,18 +76,7 @@ func conditionOf(list []v1.PodCondition, t v1.PodConditionType) *v1.PodCondition
 
 // owned reports whether only the node sets conditions of that type
 // (pkg/kubelet/types/pod_status.go).
-func owned(t v1.PodConditionType) bool {
-	switch t {
-	case v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled,
-		v1.PodResizePending, v1.PodResizeInProgress, v1.AllContainersRestarting:
-		return true
-	}
-	return false
-}
-
-// OwnsCondition reports whether nobody else sets conditions of that type: the node's own,
-// and that of a disruption.
-func OwnsCondition(t v1.PodConditionType) bool { return owned(t) || t == v1.DisruptionTarget }
+func owned(t v1.PodConditionType) bool { return pod.OwnsCondition(t) && t != v1.DisruptionTarget }
 
 func condition(t v1.PodConditionType, is bool, reason, message string) v1.PodCondition {
 	c := v1.PodCondition{Type: t, Status: v1.ConditionFalse, Reason: reason, Message: message}

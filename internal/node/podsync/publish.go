@@ -1,6 +1,8 @@
 package podsync
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,7 +37,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		computed = maskStatus(s.maskOf(p.UID), computed)
 		kept, err := Settle(held, old, computed, in.Now)
 		if err == nil {
-			kept.Conditions = withOthers(kept.Conditions, computed.Conditions)
+			kept.Conditions = withOthers(kept.Conditions, computed.Conditions, old, in.Now)
 			computed = kept
 			return kept
 		}
@@ -126,12 +128,19 @@ func asHeld(p *v1.Pod, st *pod.Status, old *v1.PodStatus) *v1.Pod {
 }
 
 // withOthers returns the conditions with those that others set as they are now: a status
-// that differs in nothing else is kept as it was, because an API server would hold them.
-func withOthers(kept, now []v1.PodCondition) []v1.PodCondition {
-	all := make([]v1.PodCondition, 0, len(now))
-	for _, c := range now {
-		if same := conditionOf(kept, c.Type); OwnsCondition(c.Type) && same != nil {
+// that differs in nothing else is kept as it was, because an API server would hold them. One
+// without a time of its transition, as in a manifest, gets it here.
+func withOthers(kept, computed []v1.PodCondition, old *v1.PodStatus, now time.Time) []v1.PodCondition {
+	all := make([]v1.PodCondition, 0, len(computed))
+	for _, c := range computed {
+		switch same := conditionOf(kept, c.Type); {
+		case pod.OwnsCondition(c.Type) && same != nil:
 			c = *same
+		case c.LastTransitionTime.IsZero() && old != nil:
+			c.LastTransitionTime = transitionTime(&c, old, now)
+			cut(&c.LastTransitionTime)
+		case c.LastTransitionTime.IsZero():
+			c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
 		}
 		all = append(all, c)
 	}

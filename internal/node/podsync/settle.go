@@ -208,7 +208,7 @@ func sameForNode(old, s *v1.PodStatus) bool {
 func nodeConditions(s *v1.PodStatus) map[v1.PodConditionType]v1.PodCondition {
 	all := map[v1.PodConditionType]v1.PodCondition{}
 	for _, c := range s.Conditions {
-		if owned(c.Type) || c.Type == v1.DisruptionTarget {
+		if pod.OwnsCondition(c.Type) {
 			all[c.Type] = c
 		}
 	}
