@@ -81,7 +81,7 @@ func TestTheCommandReachesTheNodeAsItWasTyped(t *testing.T) {
 // its standard input, in the order in which they arrive.
 func TestManifestsAreReadOnThisMachine(t *testing.T) {
 	reads := func(s *clustertest.Session) int {
-		pods, err := manifest.Load(s.Context, []string{"-"}, manifest.LoadOptions{Stdin: s.Stdin, Elsewhere: true})
+		pods, err := manifest.Load(s.Context, []string{"-"}, manifest.LoadOptions{Stdin: s.Stdin, ForCluster: true})
 		if err != nil {
 			return 9
 		}

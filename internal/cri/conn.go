@@ -38,9 +38,9 @@ type conn struct {
 	observer Observer    // may be nil
 	watcher  CallWatcher // may be nil
 	now      func() time.Time
-	// onLarge is Options.OnLargeList, called once.
-	onLarge func(error)
-	large   sync.Once
+	// onLargeList is Options.OnLargeList; largeListOnce lets it be called once.
+	onLargeList   func(error)
+	largeListOnce sync.Once
 }
 
 // Invoke makes a unary call.

@@ -24,8 +24,8 @@ type Options struct {
 	Observer Observer
 	// Watcher is told of every call while it is in flight; may be nil.
 	Watcher CallWatcher
-	// OnLargeList is called once if a list of everything does not fit into one message,
-	// with why and a hint; nil logs it.
+	// OnLargeList is called at most once per connection, if a list does not fit into one gRPC
+	// message, with an error that has a hint; nil logs the error.
 	OnLargeList func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -168,6 +168,6 @@ func (c *Client) open(o Options, endpoint string) (*conn, error) {
 	c.conns = append(c.conns, cc)
 	return &conn{
 		ClientConnInterface: cc, endpoint: endpoint, dialer: d,
-		timeout: o.Endpoint.Timeout, log: o.Log, observer: o.Observer, watcher: o.Watcher, now: o.Now, onLarge: o.OnLargeList,
+		timeout: o.Endpoint.Timeout, log: o.Log, observer: o.Observer, watcher: o.Watcher, now: o.Now, onLargeList: o.OnLargeList,
 	}, nil
 }

@@ -26,7 +26,7 @@ type sandboxEntry struct {
 	identity
 }
 
-func (s sandboxEntry) listed() (id string, state pod.State) { return s.ID, s.State }
+func (s sandboxEntry) idAndState() (id string, state pod.State) { return s.ID, s.State }
 
 func toSandboxEntry(s *runtimeapi.PodSandbox) sandboxEntry {
 	return sandboxEntry{toSandbox(s), sandboxIdentity(s)}
@@ -39,7 +39,7 @@ type containerEntry struct {
 	identity
 }
 
-func (c containerEntry) listed() (id string, state pod.State) { return c.ID, c.State }
+func (c containerEntry) idAndState() (id string, state pod.State) { return c.ID, c.State }
 
 func toContainerEntry(c *runtimeapi.Container) containerEntry {
 	return containerEntry{toContainer(c), identityOf(c.Labels)}
@@ -56,8 +56,8 @@ type entries[M any, T any] struct {
 	lists uint64
 	// version changes whenever a list says something else than the one before.
 	version uint64
-	// way is how the last list was read.
-	way wayOfList
+	// mode is how the last list was read.
+	mode listMode
 }
 
 // digest stands for an entry's fields, in whatever order: labels and
@@ -96,57 +96,57 @@ type message[M any] interface {
 	proto.Message
 }
 
-// listed is what a list has.
-type listed interface {
-	listed() (id string, state pod.State)
+// listEntry is a sandbox or container of a list.
+type listEntry interface {
+	idAndState() (id string, state pod.State)
 }
 
-// list lists everything of a kind, and returns the entries in their order, with the
-// version of the list. The answer is a list in field 1.
-func list[M any, T listed, P message[M]](ctx context.Context, c *conn, e everything, es *entries[M, T]) ([]T, uint64, error) {
+// list returns all objects of a kind in the order of the runtime, with the version of the list.
+// The answer of the runtime is a message with a list in field 1.
+func list[M any, T listEntry, P message[M]](ctx context.Context, c *conn, e listSpec, es *entries[M, T]) ([]T, uint64, error) {
 	var all []T
 	var version uint64
 	decode := decoder(func(raw []byte) (err error) {
 		all, version, err = take[M, T, P](es, raw)
 		return err
 	})
-	way := es.lastWay()
-	if !way.large {
-		err := c.Invoke(ctx, e.list, e.whole, decode, grpc.ForceCodecV2(listCodec{}))
+	mode := es.listMode()
+	if !mode.large {
+		err := c.Invoke(ctx, e.list, e.listRequest, decode, grpc.ForceCodecV2(listCodec{}))
 		if !errors.Is(err, ErrTooLarge) {
 			return all, version, err
 		}
 	}
-	raw, way, err := c.readLarge(ctx, e, way)
+	raw, mode, err := c.readLargeList(ctx, e, mode)
 	if err != nil {
 		return nil, 0, err
 	}
 	if err := decode(raw); err != nil {
 		return nil, 0, err
 	}
-	all = lastOfEach(all)
+	all = lastByID(all)
 	dead := 0
 	for _, entry := range all {
-		if _, state := entry.listed(); state == pod.Exited {
+		if _, state := entry.idAndState(); state == pod.Exited {
 			dead++
 		}
 	}
-	c.reportLarge(e.noun, dead, len(all))
-	way.large = len(raw) > maxMessage/2 // else it fits again
-	es.setWay(way)
+	c.reportLargeList(e.noun, dead, len(all))
+	mode.large = len(raw) > maxMessage/2 // if smaller, try one message again
+	es.setListMode(mode)
 	return all, version, nil
 }
 
-func (es *entries[M, T]) lastWay() wayOfList {
+func (es *entries[M, T]) listMode() listMode {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	return es.way
+	return es.mode
 }
 
-func (es *entries[M, T]) setWay(way wayOfList) {
+func (es *entries[M, T]) setListMode(mode listMode) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	es.way = way
+	es.mode = mode
 }
 
 func take[M, T any, P message[M]](es *entries[M, T], raw []byte) ([]T, uint64, error) {

@@ -32,9 +32,8 @@ var (
 	// or is being made: a leftover of a crash or of a call that timed out. The
 	// next attempt number is free. It is an fs.ErrExist.
 	ErrNameReserved = kind("name is reserved", fs.ErrExist)
-	// ErrHung: a server accepts connections at the socket and does not answer, or not to a
-	// call about all of the runtime, such as a list.
-	// The error is also ErrDeadline.
+	// ErrHung: a server accepts connections at the socket but does not answer, at least not a
+	// call about the whole runtime, such as a list. The error is also ErrDeadline.
 	ErrHung = kind("runtime does not answer", context.DeadlineExceeded)
 	// ErrTooLarge: the answer, or the request, is larger than what the runtime or
 	// this client transfers.

@@ -16,51 +16,52 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// A list of everything that is larger than gRPC transfers at once is streamed, by a runtime
-// that can (the kubelet's feature CRIListStreaming), else read in parts, by filters.
+// A list that exceeds the largest gRPC message is streamed if the runtime supports it (the
+// kubelet's feature gate CRIListStreaming), else read in parts by filters.
 
-// everything says how one kind of things is listed.
-type everything struct {
+// listSpec says how the objects of one kind are listed.
+type listSpec struct {
 	noun         string // in messages
 	list, stream string // methods, in full
-	// whole and streamed are the requests of everything.
-	whole, streamed proto.Message
-	// parts are requests whose answers together are everything. What changes meanwhile is
-	// in a later one again: its last entry counts.
-	parts []proto.Message
-	// split returns requests in place of a part that is too large itself; nil if there are
-	// none.
+	// listRequest and streamRequest have no filter.
+	listRequest, streamRequest proto.Message
+	// partRequests are list requests whose answers together have all objects. An object whose
+	// state changes in between is in two answers; the last one counts.
+	partRequests []proto.Message
+	// split divides a part that is too large itself into smaller requests; nil if that is not
+	// possible.
 	split func(part proto.Message) []proto.Message
 }
 
-var allSandboxes = everything{
+var sandboxListSpec = listSpec{
 	noun: "sandboxes",
-	list: runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, whole: &runtimeapi.ListPodSandboxRequest{},
-	stream: runtimeapi.RuntimeService_StreamPodSandboxes_FullMethodName, streamed: &runtimeapi.StreamPodSandboxesRequest{},
-	parts: []proto.Message{sandboxesOf(runtimeapi.PodSandboxState_SANDBOX_READY), sandboxesOf(runtimeapi.PodSandboxState_SANDBOX_NOTREADY)},
+	list: runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, listRequest: &runtimeapi.ListPodSandboxRequest{},
+	stream: runtimeapi.RuntimeService_StreamPodSandboxes_FullMethodName, streamRequest: &runtimeapi.StreamPodSandboxesRequest{},
+	partRequests: []proto.Message{sandboxesInState(runtimeapi.PodSandboxState_SANDBOX_READY), sandboxesInState(runtimeapi.PodSandboxState_SANDBOX_NOTREADY)},
 }
 
-func sandboxesOf(state runtimeapi.PodSandboxState) proto.Message {
+func sandboxesInState(state runtimeapi.PodSandboxState) proto.Message {
 	return &runtimeapi.ListPodSandboxRequest{Filter: &runtimeapi.PodSandboxFilter{State: &runtimeapi.PodSandboxStateValue{State: state}}}
 }
 
-// allContainers lists the containers; those of one state that are too many, by sandbox.
-func allContainers(sandboxes []sandboxEntry) everything {
+// containerListSpec lists the containers by state, and those of a state that are too many by
+// sandbox.
+func containerListSpec(sandboxes []sandboxEntry) listSpec {
 	of := func(state runtimeapi.ContainerState, sandbox string) proto.Message {
 		filter := &runtimeapi.ContainerFilter{State: &runtimeapi.ContainerStateValue{State: state}, PodSandboxId: sandbox}
 		return &runtimeapi.ListContainersRequest{Filter: filter}
 	}
-	e := everything{
+	e := listSpec{
 		noun: "containers",
-		list: runtimeapi.RuntimeService_ListContainers_FullMethodName, whole: &runtimeapi.ListContainersRequest{},
-		stream: runtimeapi.RuntimeService_StreamContainers_FullMethodName, streamed: &runtimeapi.StreamContainersRequest{},
+		list: runtimeapi.RuntimeService_ListContainers_FullMethodName, listRequest: &runtimeapi.ListContainersRequest{},
+		stream: runtimeapi.RuntimeService_StreamContainers_FullMethodName, streamRequest: &runtimeapi.StreamContainersRequest{},
 	}
-	// A container becomes unknown from any state.
+	// A container can become unknown from any state, so unknown is first and last.
 	for _, state := range []runtimeapi.ContainerState{
 		runtimeapi.ContainerState_CONTAINER_UNKNOWN, runtimeapi.ContainerState_CONTAINER_CREATED, runtimeapi.ContainerState_CONTAINER_RUNNING,
 		runtimeapi.ContainerState_CONTAINER_EXITED, runtimeapi.ContainerState_CONTAINER_UNKNOWN,
 	} {
-		e.parts = append(e.parts, of(state, ""))
+		e.partRequests = append(e.partRequests, of(state, ""))
 	}
 	e.split = func(part proto.Message) []proto.Message {
 		state := part.(*runtimeapi.ListContainersRequest).Filter.State.State
@@ -73,35 +74,35 @@ func allContainers(sandboxes []sandboxEntry) everything {
 	return e
 }
 
-// wayOfList is how a list of everything was read the last time.
-type wayOfList struct {
-	large     bool // not at once
-	noStreams bool // the runtime has none
+// listMode is how a list was read the last time. The zero value is one message.
+type listMode struct {
+	large       bool // too large for one message
+	noStreaming bool // the runtime does not stream lists
 }
 
-// readLarge returns the entries of a list that is too large, as one message, and the way
-// that led to it.
-func (c *conn) readLarge(ctx context.Context, e everything, way wayOfList) ([]byte, wayOfList, error) {
-	way.large = true
-	if !way.noStreams {
-		raw, err := c.readStream(ctx, e.stream, e.streamed)
+// readLargeList returns a list that is too large for one gRPC message, encoded as one message, and
+// how it was read.
+func (c *conn) readLargeList(ctx context.Context, e listSpec, mode listMode) ([]byte, listMode, error) {
+	mode.large = true
+	if !mode.noStreaming {
+		raw, err := c.readStream(ctx, e.stream, e.streamRequest)
 		if !errors.Is(err, ErrUnsupported) {
-			return raw, way, err
+			return raw, mode, err
 		}
-		way.noStreams = true
+		mode.noStreaming = true
 	}
 	var all []byte
-	for _, part := range e.parts {
+	for _, part := range e.partRequests {
 		raw, err := c.readPart(ctx, e, part)
 		if err != nil {
-			return nil, way, err
+			return nil, mode, err
 		}
-		all = append(all, raw...) // repeated fields go on
+		all = append(all, raw...) // concatenated messages merge their repeated fields
 	}
-	return all, way, nil
+	return all, mode, nil
 }
 
-// readStream reads a streamed list, within the time of a call that reads.
+// readStream reads a streamed list within the timeout of one read-only call.
 func (c *conn) readStream(ctx context.Context, method string, req proto.Message) (all []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -130,13 +131,14 @@ func (c *conn) readStream(ctx context.Context, method string, req proto.Message)
 	}
 }
 
-func (c *conn) readPart(ctx context.Context, e everything, part proto.Message) ([]byte, error) {
+// readPart reads one part of a list, split further if it is too large.
+func (c *conn) readPart(ctx context.Context, e listSpec, part proto.Message) ([]byte, error) {
 	raw, err := c.readRaw(ctx, e.list, part)
 	if !errors.Is(err, ErrTooLarge) {
 		return raw, err
 	}
 	if e.split == nil {
-		return nil, tooLarge(e, err)
+		return nil, explainTooLarge(e, err)
 	}
 	requests := e.split(part)
 	answers := make([][]byte, len(requests))
@@ -149,11 +151,12 @@ func (c *conn) readPart(ctx context.Context, e everything, part proto.Message) (
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, tooLarge(e, err)
+		return nil, explainTooLarge(e, err)
 	}
 	return slices.Concat(answers...), nil
 }
 
+// readRaw returns the encoded answer of a list call.
 func (c *conn) readRaw(ctx context.Context, method string, req proto.Message) (all []byte, err error) {
 	err = c.Invoke(ctx, method, req, decoder(func(raw []byte) error {
 		all = slices.Clone(raw)
@@ -162,38 +165,38 @@ func (c *conn) readRaw(ctx context.Context, method string, req proto.Message) (a
 	return all, err
 }
 
-// tooLarge explains a list that no way leads to.
-func tooLarge(e everything, err error) error {
+// explainTooLarge adds the cause and a hint to ErrTooLarge, if even a part is too large.
+func explainTooLarge(e listSpec, err error) error {
 	if failed, ok := errors.AsType[*Error](err); ok && errors.Is(err, ErrTooLarge) {
 		failed.text = fmt.Sprintf("the runtime holds so many %s that not even those of one filter fit into a message: %s", e.noun, failed.text)
-		failed.hint = removeDead
+		failed.hint = removeDeadHint
 	}
 	return err
 }
 
-// removeDead is what to do about a runtime that holds too much.
-const removeDead = "remove pods that have ended, with their containers: podctl orphans lists those of nobody, podctl rm POD or crictl rmp SANDBOX removes one"
+// removeDeadHint is the hint for a runtime with too many dead containers.
+const removeDeadHint = "remove pods that have ended, with their containers: podctl orphans lists those without an owner, podctl rm POD or crictl rmp SANDBOX removes one"
 
-// reportLarge reports, once for a connection, that a list is too large for one message,
-// which a kubelet's relist may fail of.
-func (c *conn) reportLarge(noun string, dead, all int) {
-	c.large.Do(func() {
-		err := hint.Errorf(removeDead, "the list of %s does not fit into one message of 16 MiB, and is read in another way: the runtime holds %d dead %s of %d; the relist of a kubelet fails on such a list",
+// reportLargeList reports, once per connection, that a list is too large for one message; a
+// kubelet's relist may fail for it.
+func (c *conn) reportLargeList(noun string, dead, all int) {
+	c.largeListOnce.Do(func() {
+		err := hint.Errorf(removeDeadHint, "the list of %s does not fit into one message of 16 MiB, and is read in another way: the runtime holds %d dead %s of %d; the relist of a kubelet fails on such a list",
 			noun, dead, noun, all)
-		if c.onLarge == nil {
+		if c.onLargeList == nil {
 			c.log.Warn(err.Error())
 			return
 		}
-		c.onLarge(err)
+		c.onLargeList(err)
 	})
 }
 
-// lastOfEach leaves out entries of which a later one has the same id.
-func lastOfEach[T listed](all []T) []T {
+// lastByID keeps the last entry of each id, in order.
+func lastByID[T listEntry](all []T) []T {
 	seen := map[string]bool{}
 	last := make([]T, 0, len(all))
 	for _, e := range slices.Backward(all) {
-		if id, _ := e.listed(); !seen[id] {
+		if id, _ := e.idAndState(); !seen[id] {
 			seen[id] = true
 			last = append(last, e)
 		}

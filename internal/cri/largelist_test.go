@@ -17,7 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// large is how much there is of a list: pods that have ended and pods that run, and the
+// largeListOnce is how much there is of a list: pods that have ended and pods that run, and the
 // size of their entries in the lists of sandboxes and containers, in MiB.
 type large struct{ dead, running, sandbox, container int }
 
@@ -79,7 +79,7 @@ func TestListsBeyondOneMessage(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T, r *sim.Runtime, client *Client) {
 			var said []error
-			client.conn.onLarge = func(err error) { said = append(said, err) }
+			client.conn.onLargeList = func(err error) { said = append(said, err) }
 			if !c.streams {
 				withoutStreams(r)
 			}

@@ -27,12 +27,12 @@ func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 }
 
 func (c *Client) listSandboxes(ctx context.Context) ([]sandboxEntry, uint64, error) {
-	return list(ctx, c.conn, allSandboxes, c.sandboxes)
+	return list(ctx, c.conn, sandboxListSpec, c.sandboxes)
 }
 
 // listContainers lists the containers, in the sandboxes that were listed before.
 func (c *Client) listContainers(ctx context.Context, sandboxes []sandboxEntry) ([]containerEntry, uint64, error) {
-	return list(ctx, c.conn, allContainers(sandboxes), c.containers)
+	return list(ctx, c.conn, containerListSpec(sandboxes), c.containers)
 }
 
 // grouped keeps the pods of the last lists while the lists stay the same. The
@@ -55,7 +55,7 @@ func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
 
 // groupAll is groupPods of a list of everything.
 func groupAll(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) []*pod.Pod {
-	own.listed(sandboxes, containers)
+	own.idAndState(sandboxes, containers)
 	return groupPods(sandboxes, containers, own)
 }
 

@@ -22,24 +22,24 @@ const parallel = 8
 // listing and now is missing, so a caller that keeps the status under a time
 // must use the time before its listing.
 func (c *Client) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
-	st, err := c.podStatus(ctx, p, readAll)
+	st, err := c.podStatus(ctx, p, readAllOrFail)
 	if err != nil {
 		return nil, err
 	}
 	return st, nil
 }
 
-// ReadableStatus is PodStatus for a command that somebody waits for: it returns what can
-// be read within EachTimeout, and the first error of what cannot.
-func (c *Client) ReadableStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
-	return c.podStatus(ctx, p, readReadable)
+// PartialStatus is like PodStatus, for interactive commands: it returns what could be read within
+// ReadEachTimeout, and the first error of the other reads.
+func (c *Client) PartialStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
+	return c.podStatus(ctx, p, readAvailable)
 }
 
-// reader makes n reads. The errors are those of reads that failed; err ends the status.
-type reader func(ctx context.Context, n int, read func(ctx context.Context, i int) error) (failed []error, err error)
+// readStrategy makes n reads. It returns the errors of failed reads that it tolerates, or err.
+type readStrategy func(ctx context.Context, n int, read func(ctx context.Context, i int) error) (failed []error, err error)
 
-// readAll makes all reads, or fails with the first error.
-func readAll(ctx context.Context, n int, read func(ctx context.Context, i int) error) ([]error, error) {
+// readAllOrFail is the readStrategy that fails with the first error.
+func readAllOrFail(ctx context.Context, n int, read func(ctx context.Context, i int) error) ([]error, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for i := range n {
@@ -48,14 +48,14 @@ func readAll(ctx context.Context, n int, read func(ctx context.Context, i int) e
 	return nil, g.Wait()
 }
 
-// readReadable makes the reads that are answered.
-func readReadable(ctx context.Context, n int, read func(ctx context.Context, i int) error) ([]error, error) {
+// readAvailable is the readStrategy that tolerates errors and reads that hang.
+func readAvailable(ctx context.Context, n int, read func(ctx context.Context, i int) error) ([]error, error) {
 	return ReadEach(ctx, n, read), nil
 }
 
-// podStatus reads the statuses by a reader. The error is the first one that the reader
-// passed over, or failed with.
-func (c *Client) podStatus(ctx context.Context, p *pod.Pod, each reader) (*pod.Status, error) {
+// podStatus reads the statuses. The error is the first one that the readStrategy returned or
+// tolerated.
+func (c *Client) podStatus(ctx context.Context, p *pod.Pod, read readStrategy) (*pod.Status, error) {
 	st := &pod.Status{UID: p.UID, Name: p.Name, Namespace: p.Namespace, At: c.now()}
 	// A runtime whose sandboxes told of their containers is asked for those
 	// first, any other for all at once.
@@ -64,13 +64,13 @@ func (c *Client) podStatus(ctx context.Context, p *pod.Pod, each reader) (*pod.S
 	var unreadSandboxes, unreadContainers []error
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		sandboxes, unreadSandboxes, err = c.sandboxStatuses(gctx, p, each)
+		sandboxes, unreadSandboxes, err = c.sandboxStatuses(gctx, p, read)
 		return err
 	})
 	atOnce := !c.tells.Load()
 	if atOnce {
 		g.Go(func() (err error) {
-			asked, unreadContainers, err = c.containerStatuses(gctx, p.Containers, each)
+			asked, unreadContainers, err = c.containerStatuses(gctx, p.Containers, read)
 			return err
 		})
 	}
@@ -100,7 +100,7 @@ func (c *Client) podStatus(ctx context.Context, p *pod.Pod, each reader) (*pod.S
 	c.tells.Store(len(told) > 0)
 	if !atOnce {
 		var err error
-		if asked, unreadContainers, err = c.containerStatuses(ctx, untold(p.Containers, told), each); err != nil {
+		if asked, unreadContainers, err = c.containerStatuses(ctx, untold(p.Containers, told), read); err != nil {
 			return nil, err
 		}
 	}
@@ -121,9 +121,9 @@ func (c *Client) podStatus(ctx context.Context, p *pod.Pod, each reader) (*pod.S
 	return st, nil
 }
 
-// sandboxStatuses answers in the order of p.Sandboxes, nil for what vanished or was not
+// sandboxStatuses returns statuses in the order of p.Sandboxes, nil for one that is gone or was not
 // read.
-func (c *Client) sandboxStatuses(ctx context.Context, p *pod.Pod, each reader) ([]*runtimeapi.PodSandboxStatusResponse, []error, error) {
+func (c *Client) sandboxStatuses(ctx context.Context, p *pod.Pod, each readStrategy) ([]*runtimeapi.PodSandboxStatusResponse, []error, error) {
 	answers := make([]*runtimeapi.PodSandboxStatusResponse, len(p.Sandboxes))
 	unread, err := each(ctx, len(p.Sandboxes), func(ctx context.Context, i int) error {
 		r, err := c.sandboxStatus(ctx, p.Sandboxes[i].ID)
@@ -141,9 +141,9 @@ func untold(containers []*pod.Container, told map[string]bool) []*pod.Container 
 	return slices.DeleteFunc(slices.Clone(containers), func(c *pod.Container) bool { return told[c.SandboxID] })
 }
 
-// containerStatuses answers in the order of the containers, nil for what vanished or was
-// not read.
-func (c *Client) containerStatuses(ctx context.Context, containers []*pod.Container, each reader) ([]*pod.ContainerStatus, []error, error) {
+// containerStatuses returns statuses in the order of the containers, nil for one that is gone or
+// was not read.
+func (c *Client) containerStatuses(ctx context.Context, containers []*pod.Container, each readStrategy) ([]*pod.ContainerStatus, []error, error) {
 	answers := make([]*pod.ContainerStatus, len(containers))
 	unread, err := each(ctx, len(containers), func(ctx context.Context, i int) error {
 		cs, err := c.ContainerStatus(ctx, containers[i].ID)

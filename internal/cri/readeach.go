@@ -8,54 +8,52 @@ import (
 )
 
 const (
-	// eachLimit is how many reads ReadEach has in flight, not counting those that are
-	// overdue.
-	eachLimit = 16
-	// overdue is after how long without an answer a read gives up its place to another one.
-	overdue = 100 * time.Millisecond
-	// EachTimeout is how long each read of ReadEach may take.
-	EachTimeout = 2 * time.Second
+	// readEachLimit is how many reads ReadEach has in flight, not counting slow ones.
+	readEachLimit = 16
+	// slowReadAfter is how long a read may take before it no longer counts toward the limit.
+	slowReadAfter = 100 * time.Millisecond
+	// ReadEachTimeout is the timeout of each read of ReadEach.
+	ReadEachTimeout = 2 * time.Second
 )
 
-// errNotAsked is the error of reads that were not made because the others were not
-// answered.
-var errNotAsked = errors.New("not asked, because the runtime does not answer the calls before")
+// errNotRead is the error of reads that were not made because earlier ones were not answered.
+var errNotRead = errors.New("not asked, because the runtime does not answer the calls before")
 
-// ReadEach makes n reads for a list that somebody waits for, a few at a time, and returns
-// the error of each, nil where it was answered. A read that hangs does not hold up the
-// others, and ends after EachTimeout; once nothing has been answered for that long, the
-// rest is not asked.
+// ReadEach calls read for 0 to n-1, a few at a time, and returns the error of each, nil for
+// success. It is for interactive lists: a read that hangs does not delay the others and is canceled
+// after ReadEachTimeout; once no read has been answered for that long, the remaining ones are not
+// made.
 func ReadEach(ctx context.Context, n int, read func(ctx context.Context, i int) error) []error {
 	parent := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	silent := time.AfterFunc(EachTimeout+overdue, cancel) // after a read that began at once has timed out
-	defer silent.Stop()
+	noAnswer := time.AfterFunc(ReadEachTimeout+slowReadAfter, cancel) // later than the timeout of the first reads
+	defer noAnswer.Stop()
 	errs := make([]error, n)
-	places := make(chan struct{}, eachLimit)
+	slots := make(chan struct{}, readEachLimit)
 	var reading sync.WaitGroup
 	for i := range n {
 		select {
-		case places <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			errs[i] = notAsked(parent)
+			errs[i] = notReadError(parent)
 			continue
 		}
 		reading.Go(func() {
-			leave := sync.OnceFunc(func() { <-places })
-			defer leave()
-			slow := time.AfterFunc(overdue, leave)
+			release := sync.OnceFunc(func() { <-slots })
+			defer release()
+			slow := time.AfterFunc(slowReadAfter, release)
 			defer slow.Stop()
-			reading, done := context.WithTimeout(ctx, EachTimeout)
+			reading, done := context.WithTimeout(ctx, ReadEachTimeout)
 			defer done()
 			errs[i] = read(reading, i)
 			switch {
 			case reading.Err() == nil:
-				silent.Reset(EachTimeout + overdue)
+				noAnswer.Reset(ReadEachTimeout + slowReadAfter)
 			case errors.Is(errs[i], context.Canceled):
-				errs[i] = notAsked(parent)
+				errs[i] = notReadError(parent)
 			}
 		})
 	}
@@ -63,9 +61,9 @@ func ReadEach(ctx context.Context, n int, read func(ctx context.Context, i int) 
 	return errs
 }
 
-func notAsked(parent context.Context) error {
+func notReadError(parent context.Context) error {
 	if err := parent.Err(); err != nil {
 		return err
 	}
-	return errNotAsked
+	return errNotRead
 }

@@ -18,7 +18,7 @@ func TestHangingReadsHoldUpNoOtherRead(t *testing.T) {
 	}{
 		{"none hangs", 0, 40},
 		{"one hangs", 1, 40},
-		{"more hang than are asked at once", 3 * eachLimit, 40},
+		{"more hang than are asked at once", 3 * readEachLimit, 40},
 		{"all hang", 1000, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestHangingReadsHoldUpNoOtherRead(t *testing.T) {
 					t.Fatalf("%s: read %d: %v", c.name, i, err)
 				}
 			}
-			if took := time.Since(start); took > 2*EachTimeout {
+			if took := time.Since(start); took > 2*ReadEachTimeout {
 				t.Errorf("%s: took %s", c.name, took)
 			}
 		})
@@ -75,7 +75,7 @@ func TestReadableStatusOfPodWithHangingContainer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, err := c.ReadableStatus(t.Context(), pods[0])
+		st, err := c.PartialStatus(t.Context(), pods[0])
 		if !errors.Is(err, ErrDeadline) {
 			t.Errorf("error %v", err)
 		}

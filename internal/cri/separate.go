@@ -95,8 +95,8 @@ func (o *ownSandboxes) created(id string) {
 	o.seen[id] = o.lists
 }
 
-// listed adds those of a list of everything, and forgets those that are gone.
-func (o *ownSandboxes) listed(sandboxes []sandboxEntry, containers []containerEntry) {
+// idAndState adds those of a list of everything, and forgets those that are gone.
+func (o *ownSandboxes) idAndState(sandboxes []sandboxEntry, containers []containerEntry) {
 	if o == nil {
 		return
 	}

@@ -158,7 +158,7 @@ func TestPodOverEphemeralStorageLimitIsEvicted(t *testing.T) {
 		for container, written := range map[string]uint64{
 			"layer/c": 6 << 20, "one-of-two/b": 6 << 20, "sidecar/s": 6 << 20, "fits/c": 4 << 20, "together/c": 3 << 20,
 		} {
-			w.sim.Script(container, sim.Script{Written: written})
+			w.sim.Script(container, sim.Script{WritableLayerBytes: written})
 		}
 		p := w.podctl("one",
 			limited("layer", "c 5Mi"), limited("one-of-two", "a 5Mi", "b 5Mi"), limited("sidecar", "sidecar s 5Mi", "c 5Mi"),
@@ -209,8 +209,8 @@ func TestPodOverEphemeralStorageLimitIsEvicted(t *testing.T) {
 // limits of their own, and a layer on a file system of images counts for the pod alone.
 func TestStorageOfUnknownLayersEvictsNoPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Script("layer/c", sim.Script{Written: 6 << 20})
-		w.sim.Script("separate/b", sim.Script{Written: 6 << 20})
+		w.sim.Script("layer/c", sim.Script{WritableLayerBytes: 6 << 20})
+		w.sim.Script("separate/b", sim.Script{WritableLayerBytes: 6 << 20})
 		w.separateImages = true
 		undo := w.sim.Inject(sim.Fault{Method: "ListContainerStats", Times: -1, Hang: true})
 		p := w.podctl("one", limited("layer", "c 5Mi"), limited("separate", "a 5Mi", "b 5Mi"))

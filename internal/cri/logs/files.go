@@ -35,7 +35,7 @@ func (f *file) size() int64 {
 // headSize is how much of two files is compared.
 const headSize = 512
 
-// head returns the beginning of what was logged.
+// head returns the first headSize bytes of the uncompressed content, fewer if there are no more.
 func (f *file) head() (string, error) {
 	r, err := f.reader(io.NewSectionReader(f, 0, math.MaxInt64))
 	if err != nil {

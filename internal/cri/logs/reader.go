@@ -17,10 +17,10 @@ type Reader struct {
 	lines joiner
 
 	// queue are the rotated files before the newest one that are not read yet.
-	queue []rotated
-	// known are the rotated files that are read or queued.
-	known []rotated
-	// tooMany: it was reported that there are more of them than are read.
+	queue []rotatedFile
+	// known are the rotated files that were read or are queued.
+	known []rotatedFile
+	// tooMany: errTooMany was reported.
 	tooMany bool
 	// current is the newest file; it is open before the queue is read, so that
 	// it is not lost when it is rotated meanwhile. nil if there is none yet.
@@ -32,8 +32,8 @@ type Reader struct {
 	number int
 	// from is where the last lines of each stream begin, for a tail.
 	from [streams]position
-	// began is the newest file as it was when it was opened, or all of it was read.
-	began rotated
+	// opened identifies the newest file, as of when it was opened or read to its end.
+	opened rotatedFile
 	// replaced is when current was first seen not to be at the path any more, the zero
 	// time if it is; left: it will not grow.
 	replaced time.Time
@@ -108,7 +108,7 @@ func (r *Reader) skipOld() {
 	if r.opts.Since.IsZero() {
 		return
 	}
-	r.queue = slices.DeleteFunc(r.queue, func(f rotated) bool { return f.info.Mode().IsRegular() && f.info.ModTime().Before(r.opts.Since) })
+	r.queue = slices.DeleteFunc(r.queue, func(f rotatedFile) bool { return f.info.Mode().IsRegular() && f.info.ModTime().Before(r.opts.Since) })
 }
 
 // Next returns the next line. ok is false if there is none now: Done reports

@@ -15,24 +15,23 @@ import (
 	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
-// maxRotated is how many rotated files of a log are read: a container that has the
-// directory can make millions.
+// maxRotated bounds the rotated files of a log that are read: a container that mounts the
+// directory can create millions.
 const maxRotated = 1000
 
-// rotated is a file that a rotation left beside the log. Its name is no identity:
-// logrotate gives each file another one at each rotation.
-type rotated struct {
-	// name is its path without .gz.
+// rotatedFile is a rotated log file. Its name does not identify it: logrotate renames each file at
+// each rotation.
+type rotatedFile struct {
+	// name is the path without .gz.
 	name   string
 	zipped bool
 	info   fs.FileInfo
-	// head is the beginning of what was logged, "" if it cannot be read.
+	// head is the beginning of the uncompressed content, "" if it cannot be read.
 	head string
 }
 
-// IsRotated reports whether a file beside the log named base is named as rotations name
-// what they leave: 0.log.20260102-150405 by a kubelet, 0.log.1 and 0.log-20260102 by
-// logrotate, each perhaps with .gz.
+// IsRotated reports whether name is that of a rotated file of the log base: 0.log.20260102-150405
+// of a kubelet, 0.log.1 or 0.log-20260102 of logrotate, each with or without .gz.
 func IsRotated(base, name string) bool {
 	rest, ok := strings.CutPrefix(name, base)
 	if !ok || len(rest) < 2 || strings.HasSuffix(rest, tmpSuffix) {
@@ -41,33 +40,33 @@ func IsRotated(base, name string) bool {
 	return rest[0] == '.' || rest[0] == '-' && '0' <= rest[1] && rest[1] <= '9'
 }
 
-// CompareRotated compares the names of two rotated files of a log by what their
-// names say about their age; the older one is less. logrotate counts backwards.
+// CompareRotated compares the names of two rotated files of a log; the older one is less. With
+// logrotate the higher number is the older one.
 func CompareRotated(a, b string) int {
 	a, b = strings.TrimSuffix(a, zipSuffix), strings.TrimSuffix(b, zipSuffix)
-	m, n := numberOf(a), numberOf(b)
+	m, n := rotationNumber(a), rotationNumber(b)
 	return cmp.Or(cmp.Compare(n, m), strings.Compare(a, b))
 }
 
-// maxNumber bounds logrotate's numbers; more digits are a time.
-const maxNumber = 99_999
+// maxRotationNumber is the largest number of logrotate; a larger one is a time.
+const maxRotationNumber = 99_999
 
-// numberOf returns logrotate's number of a rotated file, -1 for one that is named by time.
-func numberOf(name string) int {
+// rotationNumber returns the number that logrotate gave a file, -1 if it is named by time.
+func rotationNumber(name string) int {
 	suffix := filepath.Ext(name)
-	if n, err := strconv.ParseUint(strings.TrimPrefix(suffix, "."), 10, 32); err == nil && n <= maxNumber {
+	if n, err := strconv.ParseUint(strings.TrimPrefix(suffix, "."), 10, 32); err == nil && n <= maxRotationNumber {
 		return int(n)
 	}
 	return -1
 }
 
-// rotatedFiles returns the files that rotations left beside the log at path, oldest
-// first. A directory that does not exist has none.
-func rotatedFiles(path string) ([]rotated, error) {
+// listRotated returns the rotated files of the log at path, oldest first; none if the directory
+// does not exist. It returns some with errTooMany.
+func listRotated(path string) ([]rotatedFile, error) {
 	names, err := rotatedNames(path)
-	var files []rotated
+	var files []rotatedFile
 	for _, name := range names {
-		if f, ok := inspect(name); ok {
+		if f, ok := readRotatedFile(name); ok {
 			files = append(files, f)
 		}
 	}
@@ -75,11 +74,10 @@ func rotatedFiles(path string) ([]rotated, error) {
 	return files, err
 }
 
-// errTooMany is the error for more rotated files than are read.
+// errTooMany is the error for more than maxRotated files.
 var errTooMany = fmt.Errorf("more than %d rotated files are beside it: the others are not read", maxRotated)
 
-// rotatedNames returns the names of the rotated files, each without .gz. It returns some
-// with errTooMany.
+// rotatedNames returns the paths of the rotated files, without .gz. It returns some with errTooMany.
 func rotatedNames(path string) ([]string, error) {
 	dir, base := filepath.Split(path)
 	d, err := os.Open(filepath.Clean(dir))
@@ -109,36 +107,35 @@ func rotatedNames(path string) ([]string, error) {
 	}
 }
 
-// inspect reads the beginning of a rotated file; ok is false if it has gone, or
-// nothing was logged to it.
-func inspect(name string) (f rotated, ok bool) {
+// readRotatedFile reads the beginning of a rotated file; ok is false if the file is gone or empty.
+func readRotatedFile(name string) (f rotatedFile, ok bool) {
 	open, err := openRotated(name)
 	if err != nil {
 		info, err := os.Lstat(name)
 		if err != nil {
 			info, err = os.Lstat(name + zipSuffix)
 		}
-		return rotated{name: name, info: info}, err == nil
+		return rotatedFile{name: name, info: info}, err == nil
 	}
 	defer func() { _ = open.Close() }() // it was only read
 	f, err = identify(name, open)
 	return f, f.info != nil && (err != nil || f.head != "")
 }
 
-// identify returns what is known of an open file, and why it may not be all.
-func identify(name string, f *file) (rotated, error) {
+// identify returns the identity of an open file; with an error, of what could be read.
+func identify(name string, f *file) (rotatedFile, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return rotated{}, err
+		return rotatedFile{}, err
 	}
 	head, err := f.head()
-	return rotated{name: name, zipped: f.zipped, info: info, head: head}, err
+	return rotatedFile{name: name, zipped: f.zipped, info: info, head: head}, err
 }
 
-// same reports whether both are the same log: the same file, or one the other
-// compressed. A log begins with a time in nanoseconds; a file that is new may have the
-// inode of one that was removed, and has another beginning.
-func (f rotated) same(other rotated) bool {
+// same reports whether both have the same content: they are the same file, or one is the other
+// compressed. Logs begin with a time in nanoseconds, so that a new file with the inode of a removed
+// one has another head.
+func (f rotatedFile) same(other rotatedFile) bool {
 	sameFile := f.zipped == other.zipped && os.SameFile(f.info, other.info)
 	if f.head == "" || other.head == "" {
 		return f.head == other.head && sameFile
@@ -147,11 +144,11 @@ func (f rotated) same(other rotated) bool {
 	return begins && (sameFile || f.zipped != other.zipped)
 }
 
-// isIn reports whether the file is one of others.
-func (f rotated) isIn(others []rotated) bool { return slices.ContainsFunc(others, f.same) }
+// isAnyOf reports whether the file is the same as one of others.
+func (f rotatedFile) isAnyOf(others []rotatedFile) bool { return slices.ContainsFunc(others, f.same) }
 
-// began returns the time of the first line, else the time of the last write.
-func (f rotated) began() time.Time {
+// startTime returns the time of the first line, or the modification time if no line can be read.
+func (f rotatedFile) startTime() time.Time {
 	for line := range strings.Lines(f.head) {
 		var r record
 		if parseRecord(&r, []byte(strings.TrimLeft(strings.TrimSuffix(line, "\n"), "\x00"))) == nil {
@@ -161,29 +158,29 @@ func (f rotated) began() time.Time {
 	return f.info.ModTime()
 }
 
-// sortRotated sorts files, oldest first. Numbers say their order; names made of times do
-// not where the time was that of a zone or had another format: the first lines do.
-func sortRotated(files []rotated) {
-	byTime := slices.ContainsFunc(files, func(f rotated) bool { return numberOf(f.name) < 0 })
-	began := make(map[string]time.Time, len(files))
+// sortRotated sorts files, oldest first: by their numbers, or by the time of their first lines if a
+// file is named by time, whose format and zone are not known.
+func sortRotated(files []rotatedFile) {
+	byTime := slices.ContainsFunc(files, func(f rotatedFile) bool { return rotationNumber(f.name) < 0 })
+	starts := make(map[string]time.Time, len(files))
 	for _, f := range files {
-		began[f.name] = f.began()
+		starts[f.name] = f.startTime()
 	}
-	slices.SortFunc(files, func(a, b rotated) int {
+	slices.SortFunc(files, func(a, b rotatedFile) int {
 		order := 0
 		if byTime {
-			order = began[a.name].Compare(began[b.name])
+			order = starts[a.name].Compare(starts[b.name])
 		}
 		return cmp.Or(order, CompareRotated(a.name, b.name))
 	})
 }
 
-// rotated returns the rotated files of the log that are to be read.
-func (r *Reader) rotated() ([]rotated, error) {
+// rotatedFiles returns the rotated files of the log, none with OneFile.
+func (r *Reader) rotatedFiles() ([]rotatedFile, error) {
 	if r.opts.OneFile {
 		return nil, nil
 	}
-	files, err := rotatedFiles(r.path)
+	files, err := listRotated(r.path)
 	if errors.Is(err, errTooMany) {
 		if !r.tooMany {
 			r.tooMany = true
@@ -194,19 +191,19 @@ func (r *Reader) rotated() ([]rotated, error) {
 	return files, err
 }
 
-// unread returns those of the rotated files that are not read, nor the file at last.
-func (r *Reader) unread(files []rotated, last *file) []rotated {
+// unreadFiles returns the files that are neither known nor the file last.
+func (r *Reader) unreadFiles(files []rotatedFile, last *file) []rotatedFile {
 	known := slices.Clone(r.known)
 	if last != nil {
 		if f, _ := identify(r.path, last); f.info != nil {
 			known = append(known, f)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(files), func(f rotated) bool { return f.isIn(known) })
+	return slices.DeleteFunc(slices.Clone(files), func(f rotatedFile) bool { return f.isAnyOf(known) })
 }
 
-// openQueued opens a rotated file by the name that it has now.
-func (r *Reader) openQueued(of rotated) (*file, error) {
+// openQueued opens a rotated file, also if it was renamed since it was listed.
+func (r *Reader) openQueued(of rotatedFile) (*file, error) {
 	open := func(name string) (*file, error) {
 		f, err := openRotated(name)
 		if err != nil {
@@ -222,7 +219,7 @@ func (r *Reader) openQueued(of rotated) (*file, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	files, listErr := r.rotated()
+	files, listErr := r.rotatedFiles()
 	if listErr != nil {
 		return nil, err
 	}
@@ -243,8 +240,8 @@ func openPlain(path string) (*file, error) {
 	return &file{File: f}, nil
 }
 
-// openRotated opens a rotated file by its name without .gz. It may be compressed
-// at any time, and has both names while it is.
+// openRotated opens a rotated file by its name without .gz. A rotation may compress it at any time;
+// meanwhile both names exist.
 func openRotated(name string) (*file, error) {
 	f, err := openPlain(name)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 	if r.open == r.current {
 		switch replaced, truncated := r.changed(); {
 		case truncated:
-			return true, nil, r.restart()
+			return true, nil, r.handleTruncation()
 		case replaced && !r.left:
 			// The runtime writes what it still has to the file after it made the successor,
 			// and then closes it.
@@ -28,7 +28,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 			r.left = true
 			return true, nil, nil
 		case !r.left && r.opts.Follow:
-			r.noteBeginning()
+			r.updateOpened()
 			return false, nil, nil
 		}
 	}
@@ -63,52 +63,52 @@ func (r *Reader) changed() (replaced, truncated bool) {
 		return true, false
 	case errors.Is(err, fs.ErrNotExist):
 		// Its successor may have been renamed, too.
-		files, err := r.rotated()
-		if err == nil && len(r.unread(files, r.current)) > 0 {
+		files, err := r.rotatedFiles()
+		if err == nil && len(r.unreadFiles(files, r.current)) > 0 {
 			return true, false
 		}
 	}
-	return false, !r.current.zipped && mine.Size() < max(r.scan.offset, int64(len(r.began.head)))
+	return false, !r.current.zipped && mine.Size() < max(r.scan.offset, int64(len(r.opened.head)))
 }
 
-// noteBeginning notes the beginning of the newest file, when all of it was read.
-func (r *Reader) noteBeginning() {
-	if len(r.began.head) < headSize && r.scan.offset > int64(len(r.began.head)) {
-		r.began, _ = identify(r.path, r.current)
+// updateOpened reads the head of the newest file again, once the file was read to its end.
+func (r *Reader) updateOpened() {
+	if len(r.opened.head) < headSize && r.scan.offset > int64(len(r.opened.head)) {
+		r.opened, _ = identify(r.path, r.current)
 	}
 }
 
-// restart is called when the newest file was truncated. Who does that has copied it
-// before, often with lines that were not read: the copy is read from where the file was,
-// then the file from its beginning.
-func (r *Reader) restart() error {
-	files, err := r.rotated()
+// handleTruncation is called when the newest file was truncated (logrotate's copytruncate). A copy
+// may have lines that were not read: it is read from the last position, then the file from its
+// beginning.
+func (r *Reader) handleTruncation() error {
+	files, err := r.rotatedFiles()
 	if err != nil {
 		return fileError(r.path, err)
 	}
-	r.queue = r.unread(files, nil)
+	r.queue = r.unreadFiles(files, nil)
 	r.known = files
 	r.number++
 	r.from = [streams]position{}
-	copied := func(f rotated) bool { return f.head != "" && strings.HasPrefix(f.head, r.began.head) }
-	if i := slices.IndexFunc(r.queue, copied); i >= 0 && r.began.head != "" {
+	copied := func(f rotatedFile) bool { return f.head != "" && strings.HasPrefix(f.head, r.opened.head) }
+	if i := slices.IndexFunc(r.queue, copied); i >= 0 && r.opened.head != "" {
 		r.queue = r.queue[i:]
 		for s := range r.from {
 			r.from[s] = position{r.number, r.scan.offset}
 		}
 	}
-	r.began, r.open, r.scan = rotated{}, nil, nil
+	r.opened, r.open, r.scan = rotatedFile{}, nil, nil
 	return nil
 }
 
-// advances is how often the files are listed while rotations change them.
-const advances = 100
+// maxRotationRetries bounds how often the files are listed while they are being rotated.
+const maxRotationRetries = 100
 
 // advance finds the files that follow last, which was the newest one and is read
 // to its end; nil at the beginning.
 func (r *Reader) advance(last *file) error {
 	for n := 1; ; n++ {
-		before, err := r.rotated()
+		before, err := r.rotatedFiles()
 		if err != nil {
 			return fileError(r.path, err)
 		}
@@ -116,17 +116,17 @@ func (r *Reader) advance(last *file) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		after, listErr := r.rotated()
+		after, listErr := r.rotatedFiles()
 		if listErr != nil {
 			return fileError(r.path, listErr)
 		}
-		if !slices.EqualFunc(before, after, rotated.same) && n < advances { // rotated in between
+		if !slices.EqualFunc(before, after, rotatedFile.same) && n < maxRotationRetries { // rotatedFiles in between
 			if current != nil {
 				_ = current.Close()
 			}
 			continue
 		}
-		r.queue = r.unread(after, last)
+		r.queue = r.unreadFiles(after, last)
 		r.known = after
 		if current == nil && len(r.queue) > 0 {
 			// Between its renaming and the runtime's next write the newest file has only
@@ -136,8 +136,8 @@ func (r *Reader) advance(last *file) error {
 				r.queue = r.queue[:len(r.queue)-1]
 			}
 		}
-		if r.current, r.began = current, (rotated{}); current != nil {
-			r.began, _ = identify(r.path, current)
+		if r.current, r.opened = current, (rotatedFile{}); current != nil {
+			r.opened, _ = identify(r.path, current)
 		}
 		return nil
 	}

@@ -51,7 +51,7 @@ func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
 	return reply
 }
 
-// execTo is exec whose output is passed on as it is written, one text at a time.
+// execTo is like exec but calls out and errw with output as it is written.
 func (s Script) execTo(ctx context.Context, p *process, cmd []string, out, errw func(string)) ExecReply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -14,9 +14,8 @@ type Script struct {
 	CreateErr, StartErr error
 	// IgnoreKill: nothing ends the process, as if it hung in the kernel.
 	IgnoreKill bool
-	// Written is how many bytes the writable layer has more than that of any other
-	// container.
-	Written uint64
+	// WritableLayerBytes is added to the size of the container's writable layer.
+	WritableLayerBytes uint64
 	// Exec answers ExecSync; nil runs the command by the interpreter.
 	Exec func(cmd []string) ExecReply
 }

@@ -34,7 +34,7 @@ func (r *Runtime) ListContainerStats(context.Context, *runtimeapi.ListContainerS
 			Attributes:    &runtimeapi.ContainerAttributes{Id: c.id, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels()},
 			Cpu:           &runtimeapi.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: &runtimeapi.UInt64Value{Value: uint64(max(0, now-c.startedAt)) / cpuShare}},
 			Memory:        &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: &runtimeapi.UInt64Value{Value: memoryUsed}},
-			WritableLayer: &runtimeapi.FilesystemUsage{Timestamp: now, UsedBytes: &runtimeapi.UInt64Value{Value: layerUsed + r.scriptFor(c).Written}},
+			WritableLayer: &runtimeapi.FilesystemUsage{Timestamp: now, UsedBytes: &runtimeapi.UInt64Value{Value: layerUsed + r.scriptFor(c).WritableLayerBytes}},
 		})
 	}
 	slices.SortFunc(resp.Stats, func(a, b *runtimeapi.ContainerStats) int { return cmp.Compare(a.Attributes.Id, b.Attributes.Id) })

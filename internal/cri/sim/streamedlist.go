@@ -7,8 +7,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// inStream is how many entries a message of a streamed list has.
-const inStream = 8
+// streamChunkSize is the number of entries in each message of a streamed list.
+const streamChunkSize = 8
 
 // StreamPodSandboxes streams the sandboxes that pass the filter.
 func (r *Runtime) StreamPodSandboxes(req *runtimeapi.StreamPodSandboxesRequest, to grpc.ServerStreamingServer[runtimeapi.StreamPodSandboxesResponse]) error {
@@ -16,7 +16,7 @@ func (r *Runtime) StreamPodSandboxes(req *runtimeapi.StreamPodSandboxesRequest, 
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(all.Items, inStream) {
+	for some := range slices.Chunk(all.Items, streamChunkSize) {
 		if err := to.Send(&runtimeapi.StreamPodSandboxesResponse{PodSandboxes: some}); err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (r *Runtime) StreamContainers(req *runtimeapi.StreamContainersRequest, to g
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(all.Containers, inStream) {
+	for some := range slices.Chunk(all.Containers, streamChunkSize) {
 		if err := to.Send(&runtimeapi.StreamContainersResponse{Containers: some}); err != nil {
 			return err
 		}

@@ -33,8 +33,8 @@ type ExitError struct{ Code int }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("the command exited with code %d", e.Code) }
 
-// NotConnectedError: there was no connection to the runtime's streaming server, so that the
-// command was not run.
+// NotConnectedError: podctl could not connect to the streaming server of the runtime; the command
+// was not run.
 type NotConnectedError struct{ error }
 
 func (e *NotConnectedError) Unwrap() error { return e.error }

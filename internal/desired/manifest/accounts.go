@@ -39,7 +39,7 @@ func (a ServiceAccounts) judge(uses []Use) []Use {
 // kube-root-ca.crt beside each token, which the cluster has and the input rarely.
 // It does not change its argument.
 func (l *loader) withAccounts(b *builder, k *kind, doc map[string]any) map[string]any {
-	if l.opts.ServiceAccounts == AccountsRefused || l.opts.Elsewhere || k != podKind && k.read == nil {
+	if l.opts.ServiceAccounts == AccountsRefused || l.opts.ForCluster || k != podKind && k.read == nil {
 		return doc
 	}
 	at := "spec"

@@ -47,15 +47,15 @@ type Finding struct {
 func Admit(p *Pod, objects *pod.Objects) (*Pod, []Finding) {
 	a := &admission{written: p, objects: objects, pod: p.Pod}
 	if !pod.IsStatic(p.Pod) {
-		a.priority()
-		a.runtimeClass()
-		a.serviceAccount()
-		a.limitRanges()
+		a.applyPriorityClass()
+		a.applyRuntimeClass()
+		a.applyServiceAccount()
+		a.applyLimitRanges()
 	}
-	a.references()
+	a.checkReferences()
 	admitted := p
 	if a.pod != p.Pod && !equality.Semantic.DeepEqual(a.pod, p.Pod) {
-		admitted = a.store()
+		admitted = a.admittedPod()
 	}
 	if a.denied() {
 		return p, a.findings
@@ -73,8 +73,8 @@ type admission struct {
 	findings []Finding
 }
 
-// edit returns the spec to change.
-func (a *admission) edit() *v1.PodSpec {
+// mutableSpec returns the spec to change.
+func (a *admission) mutableSpec() *v1.PodSpec {
 	if a.pod == a.written.Pod {
 		a.pod = a.pod.DeepCopy()
 	}
@@ -98,10 +98,10 @@ func (a *admission) denied() bool {
 	return slices.ContainsFunc(a.findings, func(f Finding) bool { return f.Verdict == Deny })
 }
 
-// priority gives the pod the number and the preemption policy of its class, or of the
+// applyPriorityClass gives the pod the number and the preemption policy of its class, or of the
 // default class (plugin/pkg/admission/priority/admission.go). A number without a class is
 // a user's own: without a cluster it is the only way to give one.
-func (a *admission) priority() {
+func (a *admission) applyPriorityClass() {
 	spec := a.pod.Spec
 	class := a.defaultPriorityClass()
 	if name := spec.PriorityClassName; name != "" {
@@ -121,7 +121,7 @@ func (a *admission) priority() {
 	case policy != nil && spec.PreemptionPolicy != nil && *spec.PreemptionPolicy != *policy:
 		a.report(Deny, "spec.preemptionPolicy", fmt.Sprintf("Invalid value: %q: %s has the policy %s", *spec.PreemptionPolicy, class.Name, *policy), "leave it out")
 	default:
-		own := a.edit()
+		own := a.mutableSpec()
 		own.PriorityClassName, own.Priority = class.Name, &class.Value
 		if policy != nil {
 			own.PreemptionPolicy = policy
@@ -157,10 +157,10 @@ func (a *admission) classHint(name string) string {
 	return declare + "; known are " + strings.Join(known[:min(len(known), maxNamed)], ", ")
 }
 
-// runtimeClass gives the pod the overhead of its class
+// applyRuntimeClass gives the pod the overhead of its class
 // (plugin/pkg/admission/runtimeclass/admission.go). A class that is not declared stands for
 // the handler of its name.
-func (a *admission) runtimeClass() {
+func (a *admission) applyRuntimeClass() {
 	name := a.pod.Spec.RuntimeClassName
 	if name == nil {
 		return
@@ -176,7 +176,7 @@ func (a *admission) runtimeClass() {
 		if len(a.pod.Spec.Overhead) > 0 && !equality.Semantic.DeepEqual(a.pod.Spec.Overhead, class.Overhead.PodFixed) {
 			a.report(Deny, "spec.overhead", fmt.Sprintf("it is not the overhead of the RuntimeClass %q", *name), "leave it out")
 		} else {
-			a.edit().Overhead = class.Overhead.PodFixed
+			a.mutableSpec().Overhead = class.Overhead.PodFixed
 		}
 	}
 	if s := class.Scheduling; s != nil && len(s.NodeSelector)+len(s.Tolerations) > 0 {
@@ -187,12 +187,12 @@ func (a *admission) runtimeClass() {
 // defaultAccount is the ServiceAccount of pods that name none.
 const defaultAccount = "default"
 
-// serviceAccount gives the pod the pull secrets of its ServiceAccount, if it has none
+// applyServiceAccount gives the pod the pull secrets of its ServiceAccount, if it has none
 // (plugin/pkg/admission/serviceaccount/admission.go). A token is what podctl cannot give it.
-func (a *admission) serviceAccount() {
+func (a *admission) applyServiceAccount() {
 	spec := a.pod.Spec
 	name, at := spec.ServiceAccountName, "spec.serviceAccountName"
-	if !a.written.sets(at) && a.written.sets("spec.serviceAccount") {
+	if !a.written.isSet(at) && a.written.isSet("spec.serviceAccount") {
 		at = "spec.serviceAccount"
 	}
 	named := name != "" && name != defaultAccount
@@ -201,37 +201,37 @@ func (a *admission) serviceAccount() {
 	}
 	account := a.objects.ServiceAccounts[types.NamespacedName{Namespace: a.pod.Namespace, Name: name}]
 	if account != nil && len(spec.ImagePullSecrets) == 0 && len(account.ImagePullSecrets) > 0 {
-		a.edit().ImagePullSecrets = slices.Clone(account.ImagePullSecrets)
+		a.mutableSpec().ImagePullSecrets = slices.Clone(account.ImagePullSecrets)
 	}
 	automount := spec.AutomountServiceAccountToken
 	if automount == nil && account != nil {
 		automount = account.AutomountServiceAccountToken
 	}
-	wantsToken := (automount == nil || *automount) && a.written.accounts == AccountsRefused
+	wantsToken := (automount == nil || *automount) && a.written.serviceAccounts == AccountsRefused
 	switch {
 	case named && account == nil:
 		message := fmt.Sprintf("ServiceAccount %q is not declared: the pod has no pull secrets of it", name)
 		if wantsToken {
 			message += " and no token"
 		}
-		a.report(Warn, at, message, didYouMeanElsewhere(name, a.pod.Namespace, a.objects.ServiceAccounts))
+		a.report(Warn, at, message, didYouMeanNamespace(name, a.pod.Namespace, a.objects.ServiceAccounts))
 	case !wantsToken:
 	case spec.AutomountServiceAccountToken != nil:
-		a.report(Warn, "spec.automountServiceAccountToken", "no token is mounted: "+noTokens, "")
+		a.report(Warn, "spec.automountServiceAccountToken", "no token is mounted: "+noTokenIssuer, "")
 	case named:
-		a.report(Warn, at, "no token is mounted: "+noTokens, "automountServiceAccountToken: false says that the pod needs none")
+		a.report(Warn, at, "no token is mounted: "+noTokenIssuer, "automountServiceAccountToken: false says that the pod needs none")
 	}
 }
 
-// store returns the pod that was admitted, with a document that says all of it.
-func (a *admission) store() *Pod {
+// admittedPod returns the pod that was admitted, with a document that says all of it.
+func (a *admission) admittedPod() *Pod {
 	value, err := unmarshal(a.written.Document)
 	doc, ok := value.(map[string]any)
 	if err != nil || !ok {
 		a.report(Deny, "", fmt.Sprintf("read the pod's own document: %v", err), "")
 		return a.written
 	}
-	a.change(doc)
+	a.writeChanges(doc)
 	admitted := *a.written
 	admitted.Document = canonical(doc)
 	if admitted.Pod, err = Decode(admitted.Document); err == nil {
@@ -251,21 +251,21 @@ func (a *admission) store() *Pod {
 	return &admitted
 }
 
-// change writes what the plugins changed into a document of the pod.
-func (a *admission) change(doc map[string]any) {
+// writeChanges writes what the plugins changed into a document of the pod.
+func (a *admission) writeChanges(doc map[string]any) {
 	metadata, _ := doc["metadata"].(map[string]any)
 	metadata["uid"] = string(a.written.UID)
-	if note := a.pod.Annotations[limitRangerNote]; note != "" {
+	if note := a.pod.Annotations[limitRangerAnnotation]; note != "" {
 		annotations, _ := metadata["annotations"].(map[string]any)
 		annotations = copyOf(annotations)
-		annotations[limitRangerNote] = note
+		annotations[limitRangerAnnotation] = note
 		metadata["annotations"] = annotations
 	}
 	spec, _ := doc["spec"].(map[string]any)
 	was, is := a.written.Spec, a.pod.Spec
 	set := func(field string, before, after any) {
 		if !equality.Semantic.DeepEqual(before, after) {
-			spec[field] = plain(after)
+			spec[field] = toDocument(after)
 		}
 	}
 	set("priorityClassName", was.PriorityClassName, is.PriorityClassName)
@@ -280,14 +280,14 @@ func (a *admission) change(doc map[string]any) {
 		for i, c := range written {
 			own, ok := c.(map[string]any)
 			if ok && !equality.Semantic.DeepEqual(containers[0][i].Resources, containers[1][i].Resources) {
-				own["resources"] = plain(containers[1][i].Resources)
+				own["resources"] = toDocument(containers[1][i].Resources)
 			}
 		}
 	}
 }
 
-// plain returns a value as a document has it.
-func plain(v any) any {
+// toDocument returns a value as a document has it.
+func toDocument(v any) any {
 	value, err := unmarshal(marshal(v))
 	if err != nil {
 		panic(err) // what marshal wrote
@@ -326,9 +326,9 @@ func didYouMean[T any](name, namespace string, of map[types.NamespacedName]T) st
 	return ""
 }
 
-// didYouMeanElsewhere names an object of the name in another namespace, or one of a name
+// didYouMeanNamespace names an object of the name in another namespace, or one of a name
 // like it.
-func didYouMeanElsewhere[T any](name, namespace string, of map[types.NamespacedName]T) string {
+func didYouMeanNamespace[T any](name, namespace string, of map[types.NamespacedName]T) string {
 	if hint := didYouMean(name, namespace, of); hint != "" {
 		return hint
 	}

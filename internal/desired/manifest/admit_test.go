@@ -41,7 +41,7 @@ func applied(p *v1.Pod) string {
 		add(len(c.Resources.Requests) > 0, "%s.requests=%s", c.Name, resourcesText(c.Resources.Requests))
 		add(len(c.Resources.Limits) > 0, "%s.limits=%s", c.Name, resourcesText(c.Resources.Limits))
 	}
-	add(p.Annotations[limitRangerNote] != "", "note=%q", p.Annotations[limitRangerNote])
+	add(p.Annotations[limitRangerAnnotation] != "", "note=%q", p.Annotations[limitRangerAnnotation])
 	return strings.Join(words, " ")
 }
 
@@ -129,7 +129,7 @@ func TestAdmission(t *testing.T) {
 		"a limit within the maximum of the pod": {[]string{whole, aPod("", "limits: {memory: 1Gi}")}, "c.requests=memory:1Gi c.limits=memory:1Gi"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plain, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(c.documents[len(c.documents)-1]), Elsewhere: true})
+			plain, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(c.documents[len(c.documents)-1]), ForCluster: true})
 			if plain == nil || len(plain.Pods) != 1 {
 				t.Fatalf("without the objects: %v", err)
 			}

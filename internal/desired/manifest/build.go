@@ -37,14 +37,14 @@ func newBuilder(file, kind string, at *positions) *builder {
 // pod takes one pod document.
 func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
 	if p := b.build(doc); p != nil {
-		p.accounts = l.opts.ServiceAccounts
+		p.serviceAccounts = l.opts.ServiceAccounts
 		l.set.Pods = append(l.set.Pods, p)
-		if l.opts.Elsewhere {
+		if l.opts.ForCluster {
 			return
 		}
-		b.conditions(doc)
+		b.checkConditions(doc)
 		warnRules(p.Pod, "podctl condition POD %s=True; or status.conditions of the manifest", b.warning)
-		checkTexts(p.Pod, b.problem)
+		checkPathsAndImages(p.Pod, b.problem)
 		said := map[string]bool{}
 		for _, problem := range b.problems {
 			said[problem.Field] = true
@@ -64,7 +64,7 @@ func (l *loader) reportUse(b *builder, u Use) {
 	case Refused:
 		b.problem(u.Path, u.message(), u.Field.Hint)
 	case Ignored:
-		if u.Field.atUsers {
+		if u.Field.reportedAtPods {
 			return
 		}
 		if u.Field.Path == "metadata.generateName" && b.name == "" {
@@ -183,7 +183,7 @@ func (b *builder) warning(field, message, hint string) {
 	b.warnings = append(b.warnings, b.at(field, 0, message, hint))
 }
 
-// at places a message about a field; a line of 0 is that of the field.
+// field places a message about a field; a line of 0 is that of the field.
 func (b *builder) at(field string, line int, message, hint string) Problem {
 	line = cmp.Or(line, b.positions.find(parsePath(field)).line)
 	return Problem{File: b.file, Line: line, Kind: b.kind, Name: b.name, Field: field, Message: message, Hint: hint}

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// judgeClaims says which fields of claims choose nothing, because no volume is bound to
+// reportUnboundClaims says which fields of claims choose nothing, because no volume is bound to
 // the claim: podctl provisions a directory then.
-func (l *loader) judgeClaims() {
+func (l *loader) reportUnboundClaims() {
 	for _, d := range l.set.Documents {
 		prefix := map[string]string{refClaim: "spec.", "StatefulSet": "spec.volumeClaimTemplates[].spec."}[d.Kind]
 		if prefix == "" || l.isBound(d) {
@@ -18,14 +18,14 @@ func (l *loader) judgeClaims() {
 		for i := range d.uses {
 			u := &d.uses[i]
 			field, of := strings.CutPrefix(u.Field.Path, prefix)
-			if u.Support != Honoured || !of || !slices.Contains(strings.Fields(chosen), field) {
+			if u.Support != Honoured || !of || !slices.Contains(strings.Fields(volumeSelectionFields), field) {
 				continue
 			}
-			u.Support, u.Field.Support, u.Field.Reason = Ignored, Ignored, oneMachine
+			u.Support, u.Field.Support, u.Field.Reason = Ignored, Ignored, claimIsDirectory
 			if field == "volumeName" {
 				u.Field.Reason = "no PersistentVolume of the name is declared: the claim is a directory of podctl's own, which begins empty"
 			}
-			if l.opts.Elsewhere {
+			if l.opts.ForCluster {
 				continue
 			}
 			if said := l.ignored[u.Field.Path]; said != nil {

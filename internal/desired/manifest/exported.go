@@ -195,7 +195,7 @@ type exportedWarning struct {
 // unexported returns a document without what a cluster added to it, and keeps in
 // mind what that was.
 func (l *loader) unexported(b *builder, k *kind, doc map[string]any) map[string]any {
-	if l.opts.Elsewhere {
+	if l.opts.ForCluster {
 		return doc
 	}
 	e, ok := exported(doc, k, l.opts.ServiceAccounts != AccountsRefused, b.positions)

@@ -45,7 +45,7 @@ func TestExportsOfSamePodHaveSameUID(t *testing.T) {
 }
 
 func TestExportedPodsKeepClusterDefaults(t *testing.T) {
-	set, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(exportedPod), Elsewhere: true})
+	set, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(exportedPod), ForCluster: true})
 	if err != nil || set.Pods[0].UID != "0a7e3f1e-0000-4000-8000-000000000002" {
 		t.Errorf("%v, %v", set.Pods, err)
 	}

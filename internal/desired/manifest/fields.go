@@ -39,10 +39,10 @@ type Field struct {
 	// Hint says what to write instead, or is "".
 	Hint string
 
-	// atUsers: what is ignored is said where a pod uses the object, not here.
-	atUsers bool
-	// zero: an empty mapping is the same as none.
-	zero bool
+	// reportedAtPods: what is ignored is said where a pod uses the object, not here.
+	reportedAtPods bool
+	// emptyAllowed: an empty mapping is the same as none.
+	emptyAllowed bool
 }
 
 // table is the whole field table, in the order of the Pod type's parts.
@@ -73,10 +73,10 @@ func ignored(reason, paths string) []Field {
 	return rows(paths, Field{Support: Ignored, Reason: reason})
 }
 
-// ignoredAtUsers writes rows that are ignored, of which a warning stands at the fields of
+// ignoredReportedAtPods writes rows that are ignored, of which a warning stands at the fields of
 // the pods that lose something by it.
-func ignoredAtUsers(reason, paths string) []Field {
-	return rows(paths, Field{Support: Ignored, Reason: reason, atUsers: true})
+func ignoredReportedAtPods(reason, paths string) []Field {
+	return rows(paths, Field{Support: Ignored, Reason: reason, reportedAtPods: true})
 }
 
 func refused(reason, paths string) []Field {

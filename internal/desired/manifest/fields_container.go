@@ -16,8 +16,8 @@ var containerFields = slices.Concat(
 		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
-	below("resources.limits", resources), below("resources.requests", resources),
-	refused(closedGate, `volumeMounts[].bindMountOptions
+	below("resources.limits", containerResourceFields), below("resources.requests", containerResourceFields),
+	refused(gateDisabled, `volumeMounts[].bindMountOptions
 		lifecycle.postStart.httpGet.protocol lifecycle.preStop.httpGet.protocol
 		livenessProbe.httpGet.protocol readinessProbe.httpGet.protocol startupProbe.httpGet.protocol
 		livenessProbe.grpc.mode readinessProbe.grpc.mode startupProbe.grpc.mode`),
@@ -37,21 +37,21 @@ var ephemeralFields = slices.Concat(
 		securityContext.readOnlyRootFilesystem securityContext.privileged securityContext.allowPrivilegeEscalation
 		securityContext.capabilities securityContext.procMount securityContext.seccompProfile
 		securityContext.seLinuxOptions securityContext.appArmorProfile`),
-	refused(closedGate, `volumeMounts[].bindMountOptions`),
-	rows(`resources`, Field{Support: Refused, Reason: "ephemeral containers have none", zero: true}),
+	refused(gateDisabled, `volumeMounts[].bindMountOptions`),
+	rows(`resources`, Field{Support: Refused, Reason: "ephemeral containers have none", emptyAllowed: true}),
 	refused("ephemeral containers have none", `ports resizePolicy restartPolicy restartPolicyRules lifecycle
 		livenessProbe readinessProbe startupProbe volumeDevices`),
 	ignored(onlyWindows, `securityContext.windowsOptions`),
 )
 
-// resources are those of a list of a container's; extended ones are devices.
-var resources = slices.Concat(
+// containerResourceFields are those of a list of a container's; extended ones are devices.
+var containerResourceFields = slices.Concat(
 	honoured(`[cpu] [memory] [ephemeral-storage] [hugepages-*]`),
 	rows(`[*]`, Field{Support: Honoured, Reason: "that many devices of the CDI kind of that name"}),
 )
 
-// podResources are those of a list of the pod's own.
-var podResources = slices.Concat(
+// podResourceFields are those of a list of the pod's own.
+var podResourceFields = slices.Concat(
 	honoured(`[cpu] [memory] [hugepages-*]`),
 	refused("a pod as a whole has no limit or request of it: write it in a container", `[ephemeral-storage]`),
 	refused("a pod as a whole has no devices: write it in a container", `[*]`),

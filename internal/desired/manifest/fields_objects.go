@@ -2,7 +2,7 @@ package manifest
 
 import "slices"
 
-const oneMachine = "a claim is a directory on this machine"
+const claimIsDirectory = "a claim is a directory on this machine"
 
 // objectMeta are the metadata of everything but pods.
 var objectMeta = slices.Concat(
@@ -22,13 +22,13 @@ var secretFields = slices.Concat(objectMeta,
 	honoured(`data stringData type immutable`),
 )
 
-// chosen are the fields of a claim by which a volume is chosen.
-const chosen = `selector storageClassName volumeName volumeAttributesClassName`
+// volumeSelectionFields are the fields of a claim by which a volume is chosen.
+const volumeSelectionFields = `selector storageClassName volumeName volumeAttributesClassName`
 
 // A claim is bound to one of the declared volumes, or else a directory of its name; what
 // chooses has no effect then, which is said where it is known (claims.go).
 var claimFields = slices.Concat(objectMeta, below("spec", claimSpecFields),
-	below("spec", rows(chosen, Field{Support: Honoured, Reason: "it chooses among the PersistentVolumes that are declared beside it; without one, " + oneMachine})),
+	below("spec", rows(volumeSelectionFields, Field{Support: Honoured, Reason: "it chooses among the PersistentVolumes that are declared beside it; without one, " + claimIsDirectory})),
 	ignored(byServer, `status`),
 	ignored("podman reads it, Kubernetes does not", `metadata.annotations[volume.podman.io/*]`),
 )
@@ -36,11 +36,11 @@ var claimFields = slices.Concat(objectMeta, below("spec", claimSpecFields),
 var claimSpecFields = slices.Concat(
 	honoured(`accessModes`),
 	[]Field{
-		{Path: "volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: oneMachine},
+		{Path: "volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: claimIsDirectory},
 		// Every claim must have it, so a warning would say nothing.
-		{Path: "resources", Support: Honoured, Reason: "it chooses among declared volumes; else " + oneMachine + ", and has what room the disk has"},
+		{Path: "resources", Support: Honoured, Reason: "it chooses among declared volumes; else " + claimIsDirectory + ", and has what room the disk has"},
 	},
-	instead(oneMachine+", and begins empty", "fill it in an init container", `dataSource dataSourceRef`),
+	instead(claimIsDirectory+", and begins empty", "fill it in an init container", `dataSource dataSourceRef`),
 )
 
 // volumeObjectFields are those of a PersistentVolume.
@@ -50,7 +50,7 @@ var volumeObjectFields = slices.Concat(objectMeta,
 	rows(`spec.nodeAffinity`, Field{Support: Honoured, Reason: "as far as it is about kubernetes.io/hostname, os and arch"}),
 	rows(`spec.persistentVolumeReclaimPolicy`, Field{Support: Honoured, Reason: "podctl never removes what a volume holds"}),
 	ignored("nothing is mounted: a volume is a directory of this machine", `spec.mountOptions`),
-	ignoredAtUsers("podctl does not mount it: a pod with a claim that is bound to it is refused", `spec.nfs spec.csi spec.iscsi spec.fc spec.cinder spec.cephfs
+	ignoredReportedAtPods("podctl does not mount it: a pod with a claim that is bound to it is refused", `spec.nfs spec.csi spec.iscsi spec.fc spec.cinder spec.cephfs
 		spec.rbd spec.glusterfs spec.flocker spec.azureFile spec.azureDisk spec.vsphereVolume spec.quobyte spec.photonPersistentDisk spec.portworxVolume
 		spec.scaleIO spec.storageos spec.gcePersistentDisk spec.awsElasticBlockStore spec.flexVolume`),
 	ignored(byServer, `status`),
@@ -60,7 +60,7 @@ var storageClassFields = slices.Concat(objectMeta,
 	rows(`provisioner`, Field{Support: Honoured, Reason: "podctl stands in for it with directories, but not for kubernetes.io/no-provisioner"}),
 	honoured(`volumeBindingMode allowVolumeExpansion`),
 	rows(`reclaimPolicy`, Field{Support: Honoured, Reason: "podctl never removes what a volume holds"}),
-	ignoredAtUsers(oneMachine, `parameters mountOptions allowedTopologies`),
+	ignoredReportedAtPods(claimIsDirectory, `parameters mountOptions allowedTopologies`),
 )
 
 var priorityClassFields = slices.Concat(objectMeta,
@@ -71,13 +71,13 @@ var priorityClassFields = slices.Concat(objectMeta,
 var runtimeClassFields = slices.Concat(objectMeta,
 	rows(`handler`, Field{Support: Honoured, Reason: "--runtime-class maps the class to another one"}),
 	honoured(`overhead`),
-	ignoredAtUsers(noScheduler, `scheduling`),
+	ignoredReportedAtPods(noScheduler, `scheduling`),
 )
 
 var serviceAccountFields = slices.Concat(objectMeta,
 	honoured(`imagePullSecrets`),
 	rows(`automountServiceAccountToken`, Field{Support: Honoured, Reason: "with false the pods are not missing a token"}),
-	ignoredAtUsers(noTokens, `secrets`),
+	ignoredReportedAtPods(noTokenIssuer, `secrets`),
 )
 
 var limitRangeFields = slices.Concat(objectMeta,

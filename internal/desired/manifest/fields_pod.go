@@ -3,15 +3,15 @@ package manifest
 import "slices"
 
 const (
-	byServer    = "only an API server writes it"
-	noScheduler = "there is no scheduler: podctl runs the pod here"
-	noTokens    = "there is no API server to issue a token"
-	onlyWindows = "only containers on Windows have it"
-	noCluster   = "it needs a control plane"
+	byServer      = "only an API server writes it"
+	noScheduler   = "there is no scheduler: podctl runs the pod here"
+	noTokenIssuer = "there is no API server to issue a token"
+	onlyWindows   = "only containers on Windows have it"
+	noCluster     = "it needs a control plane"
 	// claimDevices says what to write instead of a claim for devices.
 	claimDevices = "name devices of CDI specifications, by limits or an annotation: docs/devices.md"
 	noPlugin     = "podctl has no plugin for it"
-	closedGate   = "its feature gate is closed by default: an API server drops it"
+	gateDisabled = "its feature gate is closed by default: an API server drops it"
 )
 
 var metadataFields = slices.Concat(
@@ -38,16 +38,16 @@ var podFields = slices.Concat(
 		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy
 		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions spec.securityContext.seLinuxChangePolicy
 		spec.securityContext.appArmorProfile spec.securityContext.sysctls`),
-	below("spec.resources.limits", podResources), below("spec.resources.requests", podResources),
+	below("spec.resources.limits", podResourceFields), below("spec.resources.requests", podResourceFields),
 	[]Field{
 		{Path: "spec.os.name", Support: Honoured, Reason: "a pod for another system than Linux is rejected: PodOSNotSupported"},
 	},
 	ignored(noScheduler, `spec.nodeName spec.nodeSelector spec.affinity spec.tolerations
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.schedulingGroup spec.preemptionPolicy`),
-	ignoredAtUsers("of a declared ServiceAccount the pod has the imagePullSecrets; "+noTokens, `spec.serviceAccountName spec.serviceAccount`),
-	ignoredAtUsers(noTokens, `spec.automountServiceAccountToken`),
+	ignoredReportedAtPods("of a declared ServiceAccount the pod has the imagePullSecrets; "+noTokenIssuer, `spec.serviceAccountName spec.serviceAccount`),
+	ignoredReportedAtPods(noTokenIssuer, `spec.automountServiceAccountToken`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
-	refused(closedGate, `spec.evictionResponders`),
+	refused(gateDisabled, `spec.evictionResponders`),
 	instead(noCluster, claimDevices, `spec.resources.claims spec.resourceClaims`),
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
@@ -64,11 +64,11 @@ const tokenField = "projected.sources[].serviceAccountToken"
 var volumeFields = slices.Concat(
 	honoured(`name hostPath emptyDir configMap secret downwardAPI projected persistentVolumeClaim image`),
 	[]Field{{
-		Path: tokenField, Support: Refused, Reason: noTokens,
+		Path: tokenField, Support: Refused, Reason: noTokenIssuer,
 		Hint: "--service-account=ignore leaves the token out of the volume, --service-account=FILE puts the token of a file there",
 	}},
-	instead(closedGate, "change the directory's mode in an init container", `emptyDir.mode`),
-	instead(closedGate, "the files belong to root, and to the group of spec.securityContext.fsGroup", `secret.defaultUser secret.items[].user
+	instead(gateDisabled, "change the directory's mode in an init container", `emptyDir.mode`),
+	instead(gateDisabled, "the files belong to root, and to the group of spec.securityContext.fsGroup", `secret.defaultUser secret.items[].user
 		configMap.defaultUser configMap.items[].user downwardAPI.defaultUser downwardAPI.items[].user projected.defaultUser
 		projected.sources[].secret.items[].user projected.sources[].configMap.items[].user projected.sources[].downwardAPI.items[].user
 		projected.sources[].serviceAccountToken.user projected.sources[].clusterTrustBundle.user projected.sources[].podCertificate.user`),
@@ -81,7 +81,7 @@ var volumeFields = slices.Concat(
 			metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.managedFields`),
 		ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
 		below("spec", claimSpecFields),
-		below("spec", ignored(oneMachine, chosen)),
+		below("spec", ignored(claimIsDirectory, volumeSelectionFields)),
 	)),
 	instead("podctl has no CSI drivers", "mount the volume on this machine, and use a hostPath volume; or a persistentVolumeClaim, which is a directory here", `csi`),
 	instead("podctl mounts no network file systems", "mount the export on this machine (mount -t nfs SERVER:PATH DIR), and use a hostPath volume of DIR with type Directory", `nfs`),

@@ -28,8 +28,8 @@ type kind struct {
 	t      reflect.Type
 	fields []Field
 	tree   func() *branch
-	// take reads one document of it.
-	take func(l *loader, b *builder, k *kind, doc map[string]any)
+	// load reads one document of it.
+	load func(l *loader, b *builder, k *kind, doc map[string]any)
 	// read is for workloads: what the API server makes of one. uid is its own.
 	read func(data []byte, uid types.UID) (*workload, error)
 }
@@ -40,7 +40,7 @@ var kinds []*kind
 
 // The kinds refer to what refers to them.
 func init() {
-	podKind.take = (*loader).pod
+	podKind.load = (*loader).pod
 	kinds = []*kind{
 		podKind,
 		objectKind("v1", "ConfigMap", reflect.TypeFor[v1.ConfigMap](), configMapFields),
@@ -67,7 +67,7 @@ func grown(fields []Field) func() *branch {
 }
 
 func objectKind(version, name string, t reflect.Type, fields []Field) *kind {
-	return &kind{version: version, name: name, t: t, fields: fields, tree: grown(fields), take: (*loader).object}
+	return &kind{version: version, name: name, t: t, fields: fields, tree: grown(fields), load: (*loader).object}
 }
 
 func clusterKind(version, name string, t reflect.Type, fields []Field) *kind {
@@ -80,7 +80,7 @@ func workloadKind[T any](version, name string, fields []Field, read func(*T, typ
 	return &kind{
 		version: version, name: name, t: reflect.TypeFor[T](), fields: fields,
 		tree: sync.OnceValue(func() *branch { return buildTree(slices.Concat(fields, below("spec.template", templateFields))) }),
-		take: (*loader).workload,
+		load: (*loader).workload,
 		read: func(data []byte, uid types.UID) (*workload, error) {
 			o := new(T)
 			if err := json.Unmarshal(data, o); err != nil {
@@ -191,14 +191,14 @@ func (l *loader) document(file string, value any, at *positions) {
 		b := newBuilder(file, kind, at)
 		doc = l.unexported(b, k, doc)
 		doc = l.withAccounts(b, k, doc)
-		k.take(l, b, k, doc)
+		k.load(l, b, k, doc)
 		l.addFindings(b)
 	case isPowerless(version, kind):
-		l.powerless(file, kind, at)
+		l.warnNoEffect(file, kind, at)
 	case kind == "PodList" || kind == "List":
 		fail("apiVersion", fmt.Sprintf("Invalid value: %q: a %s is of v1", version, kind), "write apiVersion: v1")
 	default:
-		l.unknown(file, kind, version, at, fail)
+		l.unknownKind(file, kind, version, at, fail)
 	}
 }
 
@@ -208,8 +208,8 @@ func isCustom(version string) bool {
 	return grouped && strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
-// unknown takes a document of a kind that podctl does not know.
-func (l *loader) unknown(file, kind, version string, at *positions, fail func(field, message, hint string)) {
+// unknownKind takes a document of a kind that podctl does not know.
+func (l *loader) unknownKind(file, kind, version string, at *positions, fail func(field, message, hint string)) {
 	near := ""
 	for _, k := range kinds {
 		if len(kind) > maxSuggestedName || isCustom(version) {
@@ -226,7 +226,7 @@ func (l *loader) unknown(file, kind, version string, at *positions, fail func(fi
 	case near != "":
 		hint = "did you mean " + near + "?"
 	case l.opts.SkipUnknownKinds:
-		l.powerless(file, kind, at)
+		l.warnNoEffect(file, kind, at)
 		return
 	case kind == "CronJob":
 		hint = "run its jobTemplate as a Job, from a timer of the system; --skip-unknown-kinds passes it over"

@@ -14,20 +14,20 @@ import (
 // maxLimitRanges bounds the LimitRanges of a namespace: each is applied to each of its pods.
 const maxLimitRanges = 100
 
-// limitRangerNote is the annotation that lists what the plugin added.
-const limitRangerNote = "kubernetes.io/limit-ranger"
+// limitRangerAnnotation is the annotation that lists what the plugin added.
+const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
-// limitRanges gives the containers the defaults of the LimitRanges of the pod's namespace,
+// applyLimitRanges gives the containers the defaults of the LimitRanges of the pod's namespace,
 // and denies what their limits forbid (plugin/pkg/admission/limitranger/admission.go).
-func (a *admission) limitRanges() {
+func (a *admission) applyLimitRanges() {
 	ranges := a.objects.LimitRangesOf(a.pod.Namespace)
 	if len(ranges) > maxLimitRanges {
 		a.report(Deny, "metadata.namespace", fmt.Sprintf("the namespace has more than %d LimitRanges", maxLimitRanges), "")
 		return
 	}
 	for _, l := range ranges {
-		a.edit()
-		a.setDefaults(l)
+		a.mutableSpec()
+		a.applyLimitDefaults(l)
 	}
 	for _, l := range ranges {
 		for _, item := range l.Spec.Limits {
@@ -36,8 +36,8 @@ func (a *admission) limitRanges() {
 	}
 }
 
-// setDefaults adds the requests and limits that a LimitRange has for containers without.
-func (a *admission) setDefaults(l *v1.LimitRange) {
+// applyLimitDefaults adds the requests and limits that a LimitRange has for containers without.
+func (a *admission) applyLimitDefaults(l *v1.LimitRange) {
 	requests, limits := v1.ResourceList{}, v1.ResourceList{}
 	for _, item := range l.Spec.Limits {
 		if item.Type == v1.LimitTypeContainer {
@@ -64,7 +64,7 @@ func (a *admission) setDefaults(l *v1.LimitRange) {
 		}
 	}
 	if len(notes) > 0 {
-		a.pod.Annotations = mergedStrings(a.pod.Annotations, map[string]string{limitRangerNote: "LimitRanger plugin set: " + strings.Join(notes, "; ")})
+		a.pod.Annotations = mergedStrings(a.pod.Annotations, map[string]string{limitRangerAnnotation: "LimitRanger plugin set: " + strings.Join(notes, "; ")})
 	}
 }
 
@@ -92,13 +92,13 @@ func (a *admission) checkLimits(name string, item v1.LimitRangeItem) {
 		for list, containers := range map[string][]v1.Container{"containers": a.pod.Spec.Containers, "initContainers": a.pod.Spec.InitContainers} {
 			for i, c := range containers {
 				at := fmt.Sprintf("spec.%s[%d].resources", list, i)
-				a.denyAll(at, name, item.Type, outside(item, c.Resources.Requests, c.Resources.Limits))
+				a.denyAll(at, name, item.Type, limitViolations(item, c.Resources.Requests, c.Resources.Limits))
 			}
 		}
 	case v1.LimitTypePod:
 		// Neither overhead nor a status counts.
 		opts := resourcehelper.PodResourcesOptions{ExcludeOverhead: true}
-		a.denyAll("spec", name, item.Type, outside(item, resourcehelper.PodRequests(a.pod, opts), resourcehelper.PodLimits(a.pod, opts)))
+		a.denyAll("spec", name, item.Type, limitViolations(item, resourcehelper.PodRequests(a.pod, opts), resourcehelper.PodLimits(a.pod, opts)))
 	case v1.LimitTypePersistentVolumeClaim: // in references, at the claims
 	}
 }
@@ -109,14 +109,14 @@ func (a *admission) denyAll(at, name string, of v1.LimitType, messages []string)
 	}
 }
 
-// claimOutside returns how a claim breaks an item of a LimitRange: only what it requests counts.
-func claimOutside(item v1.LimitRangeItem, c *v1.PersistentVolumeClaim) []string {
+// claimLimitViolations returns how a claim breaks an item of a LimitRange: only what it requests counts.
+func claimLimitViolations(item v1.LimitRangeItem, c *v1.PersistentVolumeClaim) []string {
 	asked := c.Spec.Resources.Requests
-	messages := outside(v1.LimitRangeItem{Min: item.Min}, asked, nil)
+	messages := limitViolations(v1.LimitRangeItem{Min: item.Min}, asked, nil)
 	for _, name := range sortedNames(item.Max) {
 		most, request := item.Max[name], asked[name]
 		switch {
-		case !has(asked, name):
+		case !hasResource(asked, name):
 			messages = append(messages, fmt.Sprintf("maximum %s usage per TYPE is %s.  No request is specified", name, most.String()))
 		case request.Cmp(most) > 0:
 			messages = append(messages, fmt.Sprintf("maximum %s usage per TYPE is %s, but request is %s", name, most.String(), request.String()))
@@ -125,30 +125,30 @@ func claimOutside(item v1.LimitRangeItem, c *v1.PersistentVolumeClaim) []string 
 	return messages
 }
 
-// outside returns how requests and limits break an item of a LimitRange; TYPE stands for
+// limitViolations returns how requests and limits break an item of a LimitRange; TYPE stands for
 // its type.
-func outside(item v1.LimitRangeItem, requests, limits v1.ResourceList) (messages []string) {
+func limitViolations(item v1.LimitRangeItem, requests, limits v1.ResourceList) (messages []string) {
 	say := func(format string, args ...any) { messages = append(messages, fmt.Sprintf(format, args...)) }
 	for _, name := range sortedNames(item.Min) {
-		least, request, asks := item.Min[name], requests[name], has(requests, name)
+		least, request, asks := item.Min[name], requests[name], hasResource(requests, name)
 		limit := limits[name]
 		switch {
 		case !asks:
 			say("minimum %s usage per TYPE is %s.  No request is specified", name, least.String())
 		case request.Cmp(least) < 0:
 			say("minimum %s usage per TYPE is %s, but request is %s", name, least.String(), request.String())
-		case has(limits, name) && limit.Cmp(least) < 0:
+		case hasResource(limits, name) && limit.Cmp(least) < 0:
 			say("minimum %s usage per TYPE is %s, but limit is %s", name, least.String(), limit.String())
 		}
 	}
 	for _, name := range sortedNames(item.Max) {
 		most, request, limit := item.Max[name], requests[name], limits[name]
 		switch {
-		case !has(limits, name):
+		case !hasResource(limits, name):
 			say("maximum %s usage per TYPE is %s.  No limit is specified", name, most.String())
 		case limit.Cmp(most) > 0:
 			say("maximum %s usage per TYPE is %s, but limit is %s", name, most.String(), limit.String())
-		case has(requests, name) && request.Cmp(most) > 0:
+		case hasResource(requests, name) && request.Cmp(most) > 0:
 			say("maximum %s usage per TYPE is %s, but request is %s", name, most.String(), request.String())
 		}
 	}
@@ -168,7 +168,7 @@ func outside(item v1.LimitRangeItem, requests, limits v1.ResourceList) (messages
 	return messages
 }
 
-func has(list v1.ResourceList, name v1.ResourceName) bool {
+func hasResource(list v1.ResourceList, name v1.ResourceName) bool {
 	_, ok := list[name]
 	return ok
 }

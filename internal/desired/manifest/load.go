@@ -31,9 +31,9 @@ type LoadOptions struct {
 	// ConfigFrom are files, directories and URLs of which only the
 	// objects are read that are no pods and no workloads.
 	ConfigFrom []string
-	// Elsewhere: the pods are not podctl's to run, so that what it would refuse
+	// ForCluster: the pods are not podctl's to run, so that what it would refuse
 	// or ignore of them is neither a problem nor worth a warning.
-	Elsewhere bool
+	ForCluster bool
 	// ServiceAccounts is what becomes of the tokens of service accounts.
 	ServiceAccounts ServiceAccounts
 	// Hostname is that of the node, for which local volumes are chosen; "" if it is not
@@ -45,9 +45,9 @@ type LoadOptions struct {
 	// SkipUnknownKinds: documents of kinds that podctl does not know have no effect, as
 	// those that need a control plane.
 	SkipUnknownKinds bool
-	// Closed: no object comes later, so that a reference that nothing declares is a
+	// ObjectsComplete: no object comes later, so that a reference that nothing declares is a
 	// problem and not a warning.
-	Closed bool
+	ObjectsComplete bool
 }
 
 // Set is what the input holds. Where Load returned problems it has the pods
@@ -69,12 +69,12 @@ type Set struct {
 // of the pods. Afterwards LineOf knows only the lines that Admit needs, and Uses is nil.
 func (s *Set) Forget() {
 	for _, p := range s.Pods {
-		p.forget()
+		p.dropTrees()
 	}
 	for _, d := range s.Documents {
 		d.uses, d.positions = nil, nil
 		for _, p := range d.Pods {
-			p.forget()
+			p.dropTrees()
 		}
 	}
 }
@@ -96,8 +96,8 @@ type Pod struct {
 	value     map[string]any
 	positions *positions
 	// lines are those of the fields that Admit reports, once the positions are forgotten.
-	lines    map[string]int
-	accounts ServiceAccounts
+	lines           map[string]int
+	serviceAccounts ServiceAccounts
 	// workloadKind and workloadName are those of the document of a workload's pod, for
 	// messages.
 	workloadKind, workloadName string
@@ -112,8 +112,8 @@ func (p *Pod) LineOf(field string) int {
 	return p.positions.find(parsePath(field)).line
 }
 
-// sets reports whether a field that Admit reports was written.
-func (p *Pod) sets(field string) bool {
+// isSet reports whether a field that Admit reports was written.
+func (p *Pod) isSet(field string) bool {
 	if p.positions == nil {
 		return p.lines[field] != 0
 	}
@@ -134,34 +134,36 @@ func (p *Pod) problem(field, message, hint string) Problem {
 	return problem
 }
 
-// admitted are the fields that Admit may report, besides references.
-var admitted = strings.Fields(`spec spec.priorityClassName spec.priority spec.preemptionPolicy spec.runtimeClassName spec.overhead
+// admissionFields are the fields that Admit may report, besides references.
+var admissionFields = strings.Fields(`spec spec.priorityClassName spec.priority spec.preemptionPolicy spec.runtimeClassName spec.overhead
 	spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`)
 
-// forget drops the parsed trees, but for the lines that Admit needs.
-func (p *Pod) forget() {
+// dropTrees drops the parsed trees, but for the lines that Admit needs.
+func (p *Pod) dropTrees() {
 	if p.positions == nil {
 		return
 	}
 	p.lines = map[string]int{}
 	keep := func(field string) {
-		if p.sets(field) {
+		if p.isSet(field) {
 			p.lines[field] = p.LineOf(field)
 		}
 	}
-	for _, field := range admitted {
+	for _, field := range admissionFields {
 		keep(field)
 	}
 	for _, r := range referencesOf(p.Pod) {
-		keep(r.at)
-		keep(r.keyAt)
+		keep(r.field)
+		keep(r.keyField)
 	}
 	p.value, p.positions = nil, nil
 }
 
 // Uses lists the fields that the manifest sets, by line, with what podctl
 // does with each.
-func (p *Pod) Uses() []Use { return p.accounts.judge(usesOf(p.value, podKind.tree(), p.positions)) }
+func (p *Pod) Uses() []Use {
+	return p.serviceAccounts.judge(usesOf(p.value, podKind.tree(), p.positions))
+}
 
 // Load reads pods from files, directories, URLs and standard input ("-"). All
 // problems of all of them come back as one Problems; the Set is never nil.
@@ -231,7 +233,7 @@ func (l *loader) source(ctx context.Context, s source) {
 
 // admit applies the objects of the input to its pods.
 func (l *loader) admit() {
-	if l.opts.Elsewhere {
+	if l.opts.ForCluster {
 		l.set.Objects.Volumes = nil // what podctl cannot mount is no problem there
 	}
 	l.set.Objects = pod.Merge(l.set.Objects)
@@ -246,9 +248,9 @@ func (l *loader) admit() {
 		for _, f := range findings {
 			switch {
 			case f.Verdict == Unresolved && !understood:
-			case f.Verdict == Deny, f.Verdict == Unresolved && l.opts.Closed:
+			case f.Verdict == Deny, f.Verdict == Unresolved && l.opts.ObjectsComplete:
 				l.problems = append(l.problems, f.Problem)
-			case !l.opts.Elsewhere:
+			case !l.opts.ForCluster:
 				l.set.Warnings = append(l.set.Warnings, f.Problem)
 			}
 		}
@@ -258,7 +260,7 @@ func (l *loader) admit() {
 			d.Pods[i] = is[p]
 		}
 	}
-	l.judgeClaims()
+	l.reportUnboundClaims()
 	l.checkDefaultClasses()
 }
 

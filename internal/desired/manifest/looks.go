@@ -21,8 +21,8 @@ func isInvisible(r rune) bool {
 	return r != ' ' && (unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Cf, r))
 }
 
-// invisibleIn names the first invisible character of a text, "" if it has none.
-func invisibleIn(text string) string {
+// firstInvisible names the first invisible character of a text, "" if it has none.
+func firstInvisible(text string) string {
 	i := strings.IndexFunc(text, isInvisible)
 	if i < 0 {
 		return ""
@@ -44,38 +44,38 @@ func invisibleIn(text string) string {
 // character, nil if none has.
 func invisibleKey(doc map[string]any, at *positions) *Problem {
 	for _, key := range slices.Sorted(maps.Keys(doc)) {
-		what := invisibleIn(key)
+		what := firstInvisible(key)
 		switch {
 		case what == "":
 			continue
 		case strings.TrimLeftFunc(key, isInvisible) != key:
-			return &Problem{Line: at.find(path{}.field(key)).line, Message: what + indentation, Hint: "indent with spaces"}
+			return &Problem{Line: at.find(path{}.field(key)).line, Message: what + inIndentation, Hint: "indent with spaces"}
 		}
-		return &Problem{Line: at.find(path{}.field(key)).line, Field: withoutInvisible(key), Message: "the key has " + what, Hint: invisibleHint}
+		return &Problem{Line: at.find(path{}.field(key)).line, Field: escapeInvisible(key), Message: "the key has " + what, Hint: invisibleHint}
 	}
 	return nil
 }
 
-// indentation is where an invisible character of an indentation is.
-const indentation = " in the indentation, which YAML takes for text"
+// inIndentation is where an invisible character of an indentation is.
+const inIndentation = " in the indentation, which YAML takes for text"
 
-// invisibleAround names an invisible character at either end of a value, or one without width
+// unexpectedInvisible names an invisible character at either end of a value, or one without width
 // anywhere in it: a no-break space between words may be meant.
-func invisibleAround(text string) string {
+func unexpectedInvisible(text string) string {
 	trimmed := strings.TrimFunc(text, isInvisible)
 	if trimmed != text {
-		return invisibleIn(strings.Replace(text, trimmed, "", 1))
+		return firstInvisible(strings.Replace(text, trimmed, "", 1))
 	}
 	for _, r := range text {
 		if r == '\u200b' || r == '\ufeff' || r == '\u2060' {
-			return invisibleIn(string(r))
+			return firstInvisible(string(r))
 		}
 	}
 	return ""
 }
 
-// withoutInvisible writes invisible characters as their numbers.
-func withoutInvisible(text string) string {
+// escapeInvisible writes invisible characters as their numbers.
+func escapeInvisible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if isInvisible(r) {
@@ -93,11 +93,11 @@ func withoutInvisible(text string) string {
 func misplacedInvisible(text []byte) (line int, message string) {
 	for i, l := range bytes.Split(text, []byte("\n")) {
 		indent := l[:len(l)-len(bytes.TrimLeftFunc(l, func(r rune) bool { return r == ' ' || isInvisible(r) }))]
-		if what := invisibleIn(string(indent)); what != "" && len(indent) < len(l) {
-			return i + 1, what + indentation
+		if what := firstInvisible(string(indent)); what != "" && len(indent) < len(l) {
+			return i + 1, what + inIndentation
 		}
 		if match := afterMark.FindSubmatch(l); match != nil {
-			if what := invisibleIn(string(match[1])); what != "" {
+			if what := firstInvisible(string(match[1])); what != "" {
 				return i + 1, what + " where YAML needs a space"
 			}
 		}

@@ -59,7 +59,7 @@ func (l *loader) object(b *builder, k *kind, doc map[string]any) {
 
 // checkObject reports what the API server's validation does not.
 func (l *loader) checkObject(b *builder, k *kind, doc map[string]any) {
-	if l.opts.Elsewhere {
+	if l.opts.ForCluster {
 		return
 	}
 	switch k.name {
@@ -84,13 +84,13 @@ func (l *loader) checkToken(b *builder, doc map[string]any) {
 		return
 	}
 	if l.opts.ServiceAccounts == AccountsRefused {
-		b.problem("type", "a Secret of this type without a token: "+noTokens, "write the token as stringData.token; --service-account=ignore leaves the Secret without one")
+		b.problem("type", "a Secret of this type without a token: "+noTokenIssuer, "write the token as stringData.token; --service-account=ignore leaves the Secret without one")
 		return
 	}
-	b.warning("type", "the Secret has no token: "+noTokens, "write the token as stringData.token")
+	b.warning("type", "the Secret has no token: "+noTokenIssuer, "write the token as stringData.token")
 }
 
-// store decodes an object, and keeps it under its name.
+// admittedPod decodes an object, and keeps it under its name.
 func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.ErrorList, error) {
 	switch k.name {
 	case "ConfigMap":
@@ -111,7 +111,7 @@ func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.Er
 		return keep(data, storedServiceAccount, into.ServiceAccounts)
 	case "LimitRange":
 		return keep(data, storedLimitRange, into.LimitRanges)
-	default: // nothing looks at a ResourceQuota
+	default: // isEmptyValue looks at a ResourceQuota
 		return keep(data, storedResourceQuota, map[types.NamespacedName]*v1.ResourceQuota{})
 	}
 }
@@ -159,7 +159,7 @@ func (l *loader) useAll(b *builder, k *kind, doc map[string]any, meta metav1.Obj
 			l.reportUse(b, u)
 		}
 	}
-	b.powerless(vain)
+	b.warnNoEffect(vain)
 	l.set.Documents = append(l.set.Documents, d)
 	return d
 }

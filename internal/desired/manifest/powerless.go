@@ -13,24 +13,24 @@ type other struct {
 	kind, name string
 }
 
-// powerlessGroups are API groups without an effect on a single node, in addition to all
+// noEffectGroups are API groups without an effect on a single node, in addition to all
 // groups below k8s.io.
-var powerlessGroups = []string{"autoscaling", "policy", "extensions"}
+var noEffectGroups = []string{"autoscaling", "policy", "extensions"}
 
-// powerlessCore are such kinds of v1, and of the groups whose other kinds run.
-var powerlessCore = strings.Fields(`Service Endpoints Namespace Node Event PodTemplate ControllerRevision Binding ComponentStatus`)
+// noEffectCoreKinds are such kinds of v1, and of the groups whose other kinds run.
+var noEffectCoreKinds = strings.Fields(`Service Endpoints Namespace Node Event PodTemplate ControllerRevision Binding ComponentStatus`)
 
 // isPowerless reports whether a document is of a kind that people put beside
 // pods, and that has no effect without a control plane.
 func isPowerless(version, kind string) bool {
 	group, _, grouped := strings.Cut(version, "/")
 	if !grouped || group == "apps" {
-		return slices.Contains(powerlessCore, kind)
+		return slices.Contains(noEffectCoreKinds, kind)
 	}
-	return slices.Contains(powerlessGroups, group) || strings.HasSuffix(group, ".k8s.io")
+	return slices.Contains(noEffectGroups, group) || strings.HasSuffix(group, ".k8s.io")
 }
 
-func (l *loader) powerless(file, kind string, at *positions) {
+func (l *loader) warnNoEffect(file, kind string, at *positions) {
 	name := ""
 	if n := at.find(parsePath("metadata.name")).value; n != nil {
 		name = deref(n).Value

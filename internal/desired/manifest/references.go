@@ -15,22 +15,22 @@ import (
 
 // reference is a place at which a pod names an object of its namespace.
 type reference struct {
-	at   string
-	kind string
-	name string
-	// keys are those that must be there; with at they are of one field: the key of
-	// keyAt, or the items of the volume.
-	keys  []string
-	keyAt string
+	field string
+	kind  string
+	name  string
+	// checkKeys are those that must be there; with at they are of one field: the key of
+	// keyField, or the items of the volume.
+	keys     []string
+	keyField string
 	// optional: the pod runs without it.
 	optional bool
 }
 
 const (
-	refConfigMap = "ConfigMap"
-	refSecret    = "Secret"
-	refClaim     = "PersistentVolumeClaim"
-	refPull      = "pull Secret"
+	refConfigMap  = "ConfigMap"
+	refSecret     = "Secret"
+	refClaim      = "PersistentVolumeClaim"
+	refPullSecret = "pull Secret"
 )
 
 // referencesOf returns what containers of the pod cannot start without: the objects of
@@ -38,7 +38,7 @@ const (
 func referencesOf(p *v1.Pod) []reference {
 	var refs []reference
 	for i, s := range p.Spec.ImagePullSecrets {
-		refs = append(refs, reference{at: fmt.Sprintf("spec.imagePullSecrets[%d].name", i), kind: refPull, name: s.Name})
+		refs = append(refs, reference{field: fmt.Sprintf("spec.imagePullSecrets[%d].name", i), kind: refPullSecret, name: s.Name})
 	}
 	mounted := map[string]bool{}
 	for c := range pod.AllContainers(p) {
@@ -74,7 +74,7 @@ func referencesOfVolume(at string, v *v1.VolumeSource) []reference {
 	case v.ConfigMap != nil:
 		return []reference{{at + ".configMap.name", refConfigMap, v.ConfigMap.Name, itemKeys(v.ConfigMap.Items), at + ".configMap.items", isTrue(v.ConfigMap.Optional)}}
 	case v.PersistentVolumeClaim != nil:
-		return []reference{{at: at + ".persistentVolumeClaim.claimName", kind: refClaim, name: v.PersistentVolumeClaim.ClaimName}}
+		return []reference{{field: at + ".persistentVolumeClaim.claimName", kind: refClaim, name: v.PersistentVolumeClaim.ClaimName}}
 	case v.Projected == nil:
 		return nil
 	}
@@ -96,10 +96,10 @@ func referencesOfContainer(at string, c *v1.Container) []reference {
 	for i, from := range c.EnvFrom {
 		of := fmt.Sprintf("%s.envFrom[%d]", at, i)
 		if r := from.SecretRef; r != nil {
-			refs = append(refs, reference{at: of + ".secretRef.name", kind: refSecret, name: r.Name, optional: isTrue(r.Optional)})
+			refs = append(refs, reference{field: of + ".secretRef.name", kind: refSecret, name: r.Name, optional: isTrue(r.Optional)})
 		}
 		if r := from.ConfigMapRef; r != nil {
-			refs = append(refs, reference{at: of + ".configMapRef.name", kind: refConfigMap, name: r.Name, optional: isTrue(r.Optional)})
+			refs = append(refs, reference{field: of + ".configMapRef.name", kind: refConfigMap, name: r.Name, optional: isTrue(r.Optional)})
 		}
 	}
 	for i, env := range c.Env {
@@ -127,8 +127,8 @@ func itemKeys(items []v1.KeyToPath) []string {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// references reports what the pod names and nothing declares.
-func (a *admission) references() {
+// checkReferences reports what the pod names and nothing declares.
+func (a *admission) checkReferences() {
 	for _, r := range referencesOf(a.pod) {
 		if r.optional || r.name == "" || a.isFull() {
 			continue
@@ -137,40 +137,40 @@ func (a *admission) references() {
 		switch r.kind {
 		case refConfigMap:
 			if c := a.objects.ConfigMaps[name]; c == nil {
-				a.undeclared(r, didYouMeanElsewhere(r.name, name.Namespace, a.objects.ConfigMaps))
+				a.reportUndeclared(r, didYouMeanNamespace(r.name, name.Namespace, a.objects.ConfigMaps))
 			} else {
-				keys(a, r, c.Data, c.BinaryData)
+				checkKeys(a, r, c.Data, c.BinaryData)
 			}
-		case refSecret, refPull:
+		case refSecret, refPullSecret:
 			if s := a.objects.Secrets[name]; s == nil {
-				a.undeclared(r, didYouMeanElsewhere(r.name, name.Namespace, a.objects.Secrets))
+				a.reportUndeclared(r, didYouMeanNamespace(r.name, name.Namespace, a.objects.Secrets))
 			} else {
-				keys(a, r, s.Data, nil)
+				checkKeys(a, r, s.Data, nil)
 			}
 		case refClaim:
 			if c := a.objects.Claims[name]; c == nil {
-				a.undeclared(r, didYouMeanElsewhere(r.name, name.Namespace, a.objects.Claims))
+				a.reportUndeclared(r, didYouMeanNamespace(r.name, name.Namespace, a.objects.Claims))
 			} else {
-				a.claim(r, c)
+				a.checkClaim(r, c)
 			}
 		}
 	}
 }
 
-func (a *admission) undeclared(r reference, near string) {
-	if r.kind == refPull {
+func (a *admission) reportUndeclared(r reference, near string) {
+	if r.kind == refPullSecret {
 		// A kubelet pulls without it, too.
-		a.report(Warn, r.at, fmt.Sprintf("Secret %q is not declared: images are pulled without it", r.name), near)
+		a.report(Warn, r.field, fmt.Sprintf("Secret %q is not declared: images are pulled without it", r.name), near)
 		return
 	}
 	if near == "" {
 		near = "declare it beside the pod, or in what --config-from names"
 	}
-	a.report(Unresolved, r.at, fmt.Sprintf("%s %q is not declared: no container that needs it starts", r.kind, r.name), near)
+	a.report(Unresolved, r.field, fmt.Sprintf("%s %q is not declared: no container that needs it starts", r.kind, r.name), near)
 }
 
-// keys reports the keys that the object of a reference, with this data, does not have.
-func keys[V any](a *admission, r reference, data map[string]V, binary map[string][]byte) {
+// checkKeys reports the keys that the object of a reference, with this data, does not have.
+func checkKeys[V any](a *admission, r reference, data map[string]V, binary map[string][]byte) {
 	for _, key := range r.keys {
 		if _, found := data[key]; found || a.isFull() {
 			continue
@@ -185,15 +185,15 @@ func keys[V any](a *admission, r reference, data map[string]V, binary map[string
 			known := slices.Sorted(maps.Keys(data))
 			known = append(known, slices.Sorted(maps.Keys(binary))...)
 			hint = "it has " + strings.Join(known[:min(n, maxNamed)], ", ")
-			if near := suggest.Word(strings.ToLower(key), lowered(known)); near != "" {
-				hint = "did you mean " + known[slices.Index(lowered(known), near)] + "?"
+			if near := suggest.Word(strings.ToLower(key), toLowerAll(known)); near != "" {
+				hint = "did you mean " + known[slices.Index(toLowerAll(known), near)] + "?"
 			}
 		}
-		a.report(Unresolved, r.keyAt, fmt.Sprintf("%s %q has no key %q: no container that needs it starts", r.kind, r.name, key), hint)
+		a.report(Unresolved, r.keyField, fmt.Sprintf("%s %q has no key %q: no container that needs it starts", r.kind, r.name, key), hint)
 	}
 }
 
-func lowered(words []string) []string {
+func toLowerAll(words []string) []string {
 	lower := make([]string, len(words))
 	for i, w := range words {
 		lower[i] = strings.ToLower(w)
@@ -201,24 +201,24 @@ func lowered(words []string) []string {
 	return lower
 }
 
-// claim reports why the pod cannot have the volume of a claim.
-func (a *admission) claim(r reference, c *v1.PersistentVolumeClaim) {
+// checkClaim reports why the pod cannot have the volume of a claim.
+func (a *admission) checkClaim(r reference, c *v1.PersistentVolumeClaim) {
 	for _, l := range a.objects.LimitRangesOf(c.Namespace) {
 		for _, item := range l.Spec.Limits {
 			if item.Type == v1.LimitTypePersistentVolumeClaim {
-				a.denyAll(r.at, l.Name, item.Type, claimOutside(item, c))
+				a.denyAll(r.field, l.Name, item.Type, claimLimitViolations(item, c))
 			}
 		}
 	}
 	b := a.objects.Binding(c.Namespace, c.Name)
 	if b.Pending != "" {
-		a.report(Unresolved, r.at, fmt.Sprintf("PersistentVolumeClaim %q is not bound: %s", c.Name, b.Pending), "")
+		a.report(Unresolved, r.field, fmt.Sprintf("PersistentVolumeClaim %q is not bound: %s", c.Name, b.Pending), "")
 	}
 	if err := b.CheckSupported(); err != nil {
-		a.report(Deny, r.at, fmt.Sprintf("PersistentVolumeClaim %q: %v", c.Name, err),
+		a.report(Deny, r.field, fmt.Sprintf("PersistentVolumeClaim %q: %v", c.Name, err),
 			"mount it on this machine, and declare a PersistentVolume with hostPath or local of that directory")
 	}
 	if err := b.CheckNode(a.objects.Hostname); err != nil {
-		a.report(Unresolved, r.at, fmt.Sprintf("PersistentVolumeClaim %q: %v", c.Name, err), "")
+		a.report(Unresolved, r.field, fmt.Sprintf("PersistentVolumeClaim %q: %v", c.Name, err), "")
 	}
 }

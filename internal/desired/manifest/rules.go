@@ -69,8 +69,8 @@ func checkRules(p *v1.Pod, report func(field, message, hint string)) {
 	}
 }
 
-// conditions checks those of the status that was written.
-func (b *builder) conditions(doc map[string]any) {
+// checkConditions reports the conditions of the written status that podctl ignores or refuses.
+func (b *builder) checkConditions(doc map[string]any) {
 	var written v1.Pod
 	if err := json.Unmarshal(marshal(map[string]any{"status": doc["status"]}), &written); err != nil {
 		return // a problem already
@@ -91,8 +91,8 @@ func (b *builder) conditions(doc map[string]any) {
 	}
 }
 
-// checkTexts reports what can work in no way, and what the API server does not look at.
-func checkTexts(p *v1.Pod, report func(field, message, hint string)) {
+// checkPathsAndImages reports what can work in no way, and what the API server does not look at.
+func checkPathsAndImages(p *v1.Pod, report func(field, message, hint string)) {
 	for i := range p.Spec.Volumes {
 		if h := p.Spec.Volumes[i].HostPath; h != nil {
 			checkHostPath(fmt.Sprintf("spec.volumes[%d].hostPath.path", i), h.Path, report)

@@ -60,23 +60,23 @@ func IsManifest(name string, all bool) bool {
 	return !strings.HasPrefix(name, ".") && (all || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)))
 }
 
-// IsPassedOver reports by its name whether a file of a directory is neither read nor hidden. A
+// IsSkipped reports by its name whether a file of a directory is neither read nor hidden. A
 // page about the manifests (*.md) is none of them.
-func IsPassedOver(name string, all bool) bool {
+func IsSkipped(name string, all bool) bool {
 	return !IsManifest(name, all) && !strings.HasPrefix(name, ".") && filepath.Ext(name) != ".md"
 }
 
-// maxPassedOver bounds how many files that are passed over are named.
-const maxPassedOver = 5
+// maxSkippedNamed bounds how many files that are passed over are named.
+const maxSkippedNamed = 5
 
-// PassedOver returns what to say of the files of a directory that are passed over:
+// SkippedWarning returns what to say of the files of a directory that are passed over:
 // nothing, or one warning.
-func PassedOver(dir string, names []string) []Problem {
+func SkippedWarning(dir string, names []string) []Problem {
 	if len(names) == 0 {
 		return nil
 	}
-	text := strings.Join(names[:min(len(names), maxPassedOver)], ", ")
-	if more := len(names) - maxPassedOver; more > 0 {
+	text := strings.Join(names[:min(len(names), maxSkippedNamed)], ", ")
+	if more := len(names) - maxSkippedNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return []Problem{{
@@ -104,7 +104,7 @@ func readDir(ctx context.Context, dir string, all bool) (sources []source, probl
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
 		if !IsManifest(e.Name(), all) {
-			if !e.IsDir() && IsPassedOver(e.Name(), all) {
+			if !e.IsDir() && IsSkipped(e.Name(), all) {
 				others = append(others, e.Name())
 			}
 			continue
@@ -124,7 +124,7 @@ func readDir(ctx context.Context, dir string, all bool) (sources []source, probl
 		s, p := readOne(name, func() ([]byte, error) { return readFile(ctx, name) })
 		sources, problems = append(sources, s...), append(problems, p...)
 	}
-	return sources, problems, PassedOver(dir, others)
+	return sources, problems, SkippedWarning(dir, others)
 }
 
 func readFile(ctx context.Context, name string) ([]byte, error) {

@@ -103,7 +103,7 @@ func (c *checker) mapping(m map[string]any, t reflect.Type, levels []level) map[
 	return clean
 }
 
-// keys looks at the keys of a mapping as they are written, and at those of
+// checkKeys looks at the keys of a mapping as they are written, and at those of
 // the mappings merged into it.
 func (c *checker) keys(n *yamlv3.Node, t reflect.Type, at path) {
 	if n == nil || c.scanned[deref(n)] {
@@ -152,12 +152,12 @@ func elem(t reflect.Type) reflect.Type {
 }
 
 func (c *checker) unknown(name string, at path, levels []level) {
-	if what := invisibleIn(name); what != "" {
+	if what := firstInvisible(name); what != "" {
 		message, hint := "unknown field: its name has "+what, invisibleHint
 		if strings.TrimLeftFunc(name, isInvisible) != name {
-			message, hint = what+indentation, "indent with spaces"
+			message, hint = what+inIndentation, "indent with spaces"
 		}
-		c.report(at[:len(at)-1].field(withoutInvisible(name)), c.positions.find(at).line, message, hint)
+		c.report(at[:len(at)-1].field(escapeInvisible(name)), c.positions.find(at).line, message, hint)
 		return
 	}
 	hint := ""
@@ -189,7 +189,7 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 	switch kind := t.Kind(); kind {
 	case reflect.String:
 		if text, ok := v.(string); ok {
-			if what := invisibleAround(text); what != "" && !c.secret && !c.data {
+			if what := unexpectedInvisible(text); what != "" && !c.secret && !c.data {
 				c.warn(at, 0, "the value has "+what, invisibleHint)
 			}
 			return v, true

@@ -86,7 +86,7 @@ func (w *useWalk) walkMapping(m map[string]any, at path, b *branch, row *Field) 
 		case row != nil:
 			rest = true
 		default:
-			w.addUse(m[key], at.field(withoutInvisible(key)), &Field{Support: Refused, Reason: "unknown to podctl"})
+			w.addUse(m[key], at.field(escapeInvisible(key)), &Field{Support: Refused, Reason: "unknown to podctl"})
 		}
 	}
 	if rest {
@@ -95,7 +95,7 @@ func (w *useWalk) walkMapping(m map[string]any, at path, b *branch, row *Field) 
 }
 
 func (w *useWalk) addUse(v any, at path, row *Field) {
-	if v == nil || row == nil || nothing(v, *row) {
+	if v == nil || row == nil || isEmptyValue(v, *row) {
 		return
 	}
 	u := Use{Path: at.String(), Line: w.positions.find(at).line, Field: *row, Support: row.Support}
@@ -105,15 +105,15 @@ func (w *useWalk) addUse(v any, at path, row *Field) {
 	w.uses = append(w.uses, u)
 }
 
-// nothing reports whether a value sets nothing: an empty list, and an empty
+// isEmptyValue reports whether a value sets nothing: an empty list, and an empty
 // mapping where that makes no difference. (An empty mapping may choose: a
 // volume with `downwardAPI: {}` is one.)
-func nothing(v any, row Field) bool {
+func isEmptyValue(v any, row Field) bool {
 	switch v := v.(type) {
 	case []any:
 		return len(v) == 0
 	case map[string]any:
-		return len(v) == 0 && (row.Support == Ignored || row.zero)
+		return len(v) == 0 && (row.Support == Ignored || row.emptyAllowed)
 	}
 	return false
 }

@@ -60,10 +60,10 @@ func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 			b.problem("spec.template", err.Error(), "")
 			return
 		}
-		p.File, p.Line, p.positions, p.accounts = d.File, d.Line, at, l.opts.ServiceAccounts
+		p.File, p.Line, p.positions, p.serviceAccounts = d.File, d.Line, at, l.opts.ServiceAccounts
 		p.workloadKind, p.workloadName = k.name, w.meta.Name
 		if i == 0 {
-			b.template(p, l.opts.Elsewhere)
+			b.template(p, l.opts.ForCluster)
 		}
 		d.Pods, l.set.Pods = append(d.Pods, p), append(l.set.Pods, p)
 		l.addClaim(b, w, w.start+i)
@@ -112,7 +112,7 @@ func (b *builder) template(p *Pod, elsewhere bool) {
 	checkRules(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
 	warnRules(p.Pod, "podctl condition POD %s=True", func(at, message, hint string) { b.warning(moved(at), message, hint) })
 	if !elsewhere {
-		checkTexts(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
+		checkPathsAndImages(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
 	}
 	if err := fits(p.Document); err != nil {
 		b.tooLarge("spec.template", err)
@@ -210,8 +210,8 @@ func mergedStrings(each ...map[string]string) map[string]string {
 // noControllers is the reason why a field of a workload has no effect.
 const noControllers = "there are no controllers here"
 
-// powerless says in one warning what of a workload has no effect.
-func (b *builder) powerless(uses []Use) {
+// warnNoEffect says in one warning what of a workload has no effect.
+func (b *builder) warnNoEffect(uses []Use) {
 	var names []string
 	for _, u := range uses {
 		if !slices.Contains(names, u.Path) {

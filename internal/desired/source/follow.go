@@ -33,10 +33,10 @@ type Options struct {
 	ObjectsOnly bool
 	// Strict: what is worth a warning makes a file invalid.
 	Strict bool
-	// Runs reports whether a pod was run last by this very manifest. Of two files that name
+	// RanManifest reports whether a pod was run last by this very manifest. Of two files that name
 	// one pod, the one of which that is so keeps it when both are read for the first time;
 	// nil reports none.
-	Runs func(*manifest.Pod) bool
+	RanManifest func(*manifest.Pod) bool
 	// Deliver is called after each read that changed anything, and after the
 	// first one in any case, from one goroutine.
 	Deliver func(Update)
@@ -61,8 +61,8 @@ const (
 	// a program that writes a file in place has time to finish. What has arrived whole
 	// is read at once: see arrived.
 	settle = 100 * time.Millisecond
-	// firstAnswer is how long the pods of other sources wait for a first read.
-	firstAnswer = time.Second
+	// firstReadTimeout is how long the pods of other sources wait for a first read.
+	firstReadTimeout = time.Second
 )
 
 // Follow delivers what a directory, file or URL holds, and each change, until
@@ -130,8 +130,8 @@ func (f *follower) follow(ctx context.Context, every time.Duration, read func(co
 	}
 }
 
-// errLate is the error of a first read that has not ended yet.
-var errLate = fmt.Errorf("no answer within %s", firstAnswer)
+// errFirstReadTimeout is the error of a first read that has not ended yet.
+var errFirstReadTimeout = fmt.Errorf("no answer within %s", firstReadTimeout)
 
 // readOnce reads. While a first read takes long the source is delivered as one that
 // cannot be read, so that it delays no pod of other sources; but not one of objects alone,
@@ -145,11 +145,11 @@ func (f *follower) readOnce(ctx context.Context, read func(context.Context) (Rea
 		defer close(done)
 		r, changed = read(ctx)
 	}()
-	late := time.NewTimer(firstAnswer)
+	late := time.NewTimer(firstReadTimeout)
 	defer late.Stop()
 	select {
 	case <-late.C:
-		f.applyRead(ctx, Read{Err: errLate}, *first)
+		f.applyRead(ctx, Read{Err: errFirstReadTimeout}, *first)
 		*first = false
 	case <-done:
 	}
@@ -204,7 +204,7 @@ func (f *follower) applyRead(ctx context.Context, r Read, first bool) {
 	if same && len(notices) == 0 {
 		return
 	}
-	pods, objects, twins := next.union(f.had, f.opts.Runs)
+	pods, objects, twins := next.union(f.had, f.opts.RanManifest)
 	notices = append(notices, newNotices(Failed, f.twins, twins)...)
 	f.had, f.twins = map[string]string{}, twins
 	for _, p := range pods {

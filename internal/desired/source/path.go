@@ -80,7 +80,7 @@ func readDir(ctx context.Context, dir string, list func(string) (listing, error)
 	for name, e := range unsettled {
 		files[name] = File{Name: filepath.Join(dir, e.name), Err: errChanging}
 	}
-	r, there := Read{Identity: before.identity, PassedOver: before.passedOver}, before.byName()
+	r, there := Read{Identity: before.identity, Skipped: before.skipped}, before.byName()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if _, is := there[name]; is || errors.Is(files[name].Err, errChanging) {
 			r.Files = append(r.Files, files[name])
@@ -112,8 +112,8 @@ func withoutPath(err error) error {
 type listing struct {
 	identity Identity
 	entries  []entry
-	// passedOver are the files that are not hidden and not read.
-	passedOver []string
+	// skipped are the files that are not hidden and not read.
+	skipped []string
 }
 
 // entry is one manifest of a directory, as its name leads to it.
@@ -169,8 +169,8 @@ func list(dir string, all bool) (listing, error) {
 	}
 	for _, e := range entries {
 		if !manifest.IsManifest(e.Name(), all) {
-			if !e.IsDir() && manifest.IsPassedOver(e.Name(), all) {
-				l.passedOver = append(l.passedOver, e.Name())
+			if !e.IsDir() && manifest.IsSkipped(e.Name(), all) {
+				l.skipped = append(l.skipped, e.Name())
 			}
 			continue
 		}

@@ -31,9 +31,9 @@ type Read struct {
 	Identity Identity
 	// Files are sorted by name.
 	Files []File
-	// PassedOver are the files of a directory that are neither hidden nor manifests by
+	// Skipped are the files of a directory that are neither hidden nor manifests by
 	// their name.
-	PassedOver []string
+	Skipped []string
 }
 
 // Level says how much a notice is about.
@@ -68,8 +68,8 @@ type State struct {
 	// failure is why the source cannot be read, "" if it can.
 	failure string
 	files   map[string]file
-	// passedOver is what was said of files that are not read.
-	passedOver []manifest.Problem
+	// skipped is what was said of files that are not read.
+	skipped []manifest.Problem
 }
 
 // file is what is known of one file.
@@ -93,8 +93,8 @@ func (s State) Next(name string, r Read, parse Parse) (State, []Notice) {
 	if err := s.refuse(r); err != nil {
 		return s.failed(name, err)
 	}
-	next := State{Ready: true, identity: r.Identity, files: map[string]file{}, passedOver: manifest.PassedOver(name, r.PassedOver)}
-	notices := newNotices(Warning, s.passedOver, next.passedOver)
+	next := State{Ready: true, identity: r.Identity, files: map[string]file{}, skipped: manifest.SkippedWarning(name, r.Skipped)}
+	notices := newNotices(Warning, s.skipped, next.skipped)
 	if s.failure != "" {
 		notices = append(notices, Notice{Level: Info, Problem: manifest.Problem{File: name, Message: "is read again"}})
 	}

@@ -21,7 +21,7 @@ func Files(ctx context.Context, client *http.Client, paths ...string) Answer {
 		names[i] = manifest.SourceName(path)
 	}
 	a := Answer{Source: strings.Join(names, ", "), MadeUp: map[types.UID]bool{}}
-	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{HTTP: client, Elsewhere: true})
+	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{HTTP: client, ForCluster: true})
 	if err != nil {
 		a.Err = fmt.Errorf("read desired pods: %w", err)
 		return a

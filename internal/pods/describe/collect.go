@@ -20,8 +20,8 @@ import (
 
 // Runtime is what a Collector asks the runtime.
 type Runtime interface {
-	// ReadableStatus returns what can be read, and an error if that is not all.
-	ReadableStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
+	// PartialStatus returns what can be read, and an error if that is not all.
+	PartialStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
 	ContainerDetails(ctx context.Context, id string) (cri.Details, error)
 	SandboxDetails(ctx context.Context, id string) (cri.Details, error)
 	Manifest(ctx context.Context, sandboxID string) (raw, owner string, err error)
@@ -152,7 +152,7 @@ func (c *collection) terminating() bool {
 }
 
 func (c *collection) readStatus(ctx context.Context) error {
-	s, err := c.Runtime.ReadableStatus(ctx, c.pod.Runtime)
+	s, err := c.Runtime.PartialStatus(ctx, c.pod.Runtime)
 	c.locked(func() { c.status = s })
 	return err
 }

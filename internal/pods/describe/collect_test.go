@@ -25,7 +25,7 @@ type mute struct{ hangs bool }
 
 var errMute = errors.New("broken")
 
-func (m mute) ReadableStatus(ctx context.Context, _ *pod.Pod) (*pod.Status, error) {
+func (m mute) PartialStatus(ctx context.Context, _ *pod.Pod) (*pod.Status, error) {
 	if m.hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -71,8 +71,8 @@ func (r Reader) warn(answers *owners.Answers) {
 
 // Runtime is what ReadStatuses asks the runtime.
 type Runtime interface {
-	// ReadableStatus returns what can be read, and an error if that is not all.
-	ReadableStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
+	// PartialStatus returns what can be read, and an error if that is not all.
+	PartialStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
 	SandboxIPs(ctx context.Context, sandbox string) ([]string, error)
 }
 
@@ -103,7 +103,7 @@ func ReadStatuses(ctx context.Context, pods []*Pod, runtime Runtime, all bool) {
 	errs := cri.ReadEach(ctx, len(asked), func(ctx context.Context, i int) (err error) {
 		p := asked[i]
 		if i < len(withStatus) {
-			p.Status, err = runtime.ReadableStatus(ctx, p.Runtime)
+			p.Status, err = runtime.PartialStatus(ctx, p.Runtime)
 		} else {
 			p.sandboxIPs, err = runtime.SandboxIPs(ctx, p.Sandbox())
 		}

@@ -148,7 +148,7 @@ func (o cpOptions) copy(ctx context.Context, e *shell.Env, from, to filecopy.End
 	return err
 }
 
-// absoluteText says where the absolute symlinks of a copy lead.
+// absoluteText describes where the absolute symlinks of a copy point.
 func absoluteText(r filecopy.Result, toHost bool) string {
 	whose := "the container"
 	if toHost {

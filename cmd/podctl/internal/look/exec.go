@@ -125,7 +125,7 @@ func runExec(ctx context.Context, e *shell.Env, o execOptions) error {
 	local := newLocalStreams(e, o.streamOptions)
 	local.noteDefault(t)
 	if o.limit > 0 {
-		return s.execAtOnce(ctx, e, t, o)
+		return s.execSyncAndPrint(ctx, e, t, o)
 	}
 	url, err := s.Client.Exec(ctx, t.Container.ID, o.command, cri.Streams{Stdin: local.o.stdin, Stdout: true, Stderr: true, TTY: local.o.tty})
 	var stderr tail
@@ -136,7 +136,7 @@ func runExec(ctx context.Context, e *shell.Env, o execOptions) error {
 	_, notConnected := errors.AsType[*stream.NotConnectedError](err)
 	switch {
 	case (notConnected || errors.Is(err, cri.ErrUnsupported)) && !local.o.stdin && !local.o.tty:
-		return s.execAtOnce(ctx, e, t, o) // it was not run
+		return s.execSyncAndPrint(ctx, e, t, o) // it was not run
 	case errors.Is(err, stream.ErrDetached):
 		local.note("detached from %s", t.DisplayName())
 		return nil

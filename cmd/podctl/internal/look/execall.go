@@ -55,7 +55,7 @@ func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
 				errs[i] = fmt.Errorf("%s: %w", t.DisplayName(), err)
 				return nil
 			}
-			if code := (shell.StatusError{Code: int(r.ExitCode)}); worst.Exit() < code.Exit() {
+			if code := (shell.StatusError{Code: int(r.ExitCode)}); worst.ExitCode() < code.ExitCode() {
 				worst = code
 			}
 			return r.printLines(e, t.DisplayName())

@@ -35,8 +35,8 @@ func (s *session) execSync(ctx context.Context, t target.Target, o execOptions) 
 	return execResult{r, isCut(r.Stdout, r.Stderr)}, nil
 }
 
-// execAtOnce runs a command without streams and prints the output once it has exited.
-func (s *session) execAtOnce(ctx context.Context, e *shell.Env, t target.Target, o execOptions) error {
+// execSyncAndPrint runs a command by ExecSync and prints its output once it has exited.
+func (s *session) execSyncAndPrint(ctx context.Context, e *shell.Env, t target.Target, o execOptions) error {
 	result, err := s.execSync(ctx, t, o)
 	if err != nil {
 		return err

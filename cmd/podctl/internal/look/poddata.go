@@ -45,7 +45,7 @@ type PodData struct {
 	Superseded []supersededData `json:"superseded,omitempty"` // older sandboxes that are ready, and older attempts of containers that run or may run, too
 }
 
-// supersededData is a sandbox or container that runs although a newer one is there.
+// supersededData is a sandbox or attempt of a container that pod.Pod.Superseded returned.
 type supersededData struct {
 	Container string `json:"container,omitempty"` // its name; missing of a sandbox
 	ID        string `json:"id"`                  // of the sandbox or container
@@ -68,7 +68,7 @@ func supersededOf(p *pod.Pod) []supersededData {
 	return all
 }
 
-// AlsoRunning says what runs although a newer one is there, "" if nothing does.
+// AlsoRunning describes the superseded sandboxes and attempts, "" if there are none.
 func (d *PodData) AlsoRunning() string {
 	var texts []string
 	for _, s := range d.Superseded {

@@ -32,7 +32,7 @@ func (t *top) follow(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case !first && outage.MayPass(err):
+		case !first && outage.Ongoing(err):
 			last = nil // what was used meanwhile is not known
 		case err != nil:
 			return err

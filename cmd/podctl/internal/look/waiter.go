@@ -118,7 +118,7 @@ func (w *waiter) run(ctx context.Context) error {
 		if err != nil && (ctx.Err() != nil || !w.env.Now().Before(deadline)) {
 			break
 		}
-		if unlisted = err; !outage.MayPass(err) && err != nil {
+		if unlisted = err; !outage.Ongoing(err) && err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 	}

@@ -88,7 +88,7 @@ var errNotAdmitted = shell.Printed(errors.New("not admitted"))
 // runPreempt prints, for each arriving pod, whether it fits and which pods would
 // be preempted for it.
 func runPreempt(ctx context.Context, e *shell.Env, o preemptOptions) error {
-	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.In, Elsewhere: true})
+	set, err := manifest.Load(ctx, o.paths, manifest.LoadOptions{Stdin: e.In, ForCluster: true})
 	if err == nil && len(set.Pods) == 0 {
 		err = fmt.Errorf("no pods in %s", strings.Join(o.paths, ", "))
 	}

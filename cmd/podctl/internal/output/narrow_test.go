@@ -77,9 +77,9 @@ func TestAnswersStayInNarrowTables(t *testing.T) {
 			}
 			columns, widths := table.fit(width)
 			for n, i := range columns {
-				least := min(table.widths[i], narrowest)
+				least := min(table.widths[i], narrowWidth)
 				if width == 40 {
-					least = unreadable
+					least = minWidth
 				}
 				if slices.Contains(c.answer, c.header[i]) && widths[n] < least {
 					t.Errorf("%s at %d columns: %s has %d: %q", name, width, c.header[i], widths[n], lines[0])

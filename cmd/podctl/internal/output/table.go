@@ -124,27 +124,28 @@ func (t *Table) line(cells []string, width int) string {
 	return Cut(strings.Clone(strings.TrimRight(t.layout.line(shown, widths), " \n")), width)
 }
 
-// expendable are the headers of the columns that a narrow terminal loses first, in this
-// order: none answers what its command is asked.
-var expendable = []string{"WORKER", "IP", "ID", "AGE", "TOOK", "GRACE", "SINCE", "CONTAINERS", "RESTARTS", "LAST SEEN"}
+// droppableHeaders are the headers of the columns that are dropped on a narrow terminal, in this
+// order. None is the answer of its command.
+var droppableHeaders = []string{"WORKER", "IP", "ID", "AGE", "TOOK", "GRACE", "SINCE", "CONTAINERS", "RESTARTS", "LAST SEEN"}
 
-// Widths to which columns are cut, before more is done about a line that does not fit.
+// Widths to which columns are cut, one step after the other, until a line fits.
 const (
-	comfortable = 20 // flexible columns; then expendable ones are left out
-	narrowest   = 8  // flexible columns, then all
-	unreadable  = 3  // all
+	comfortableWidth = 20 // flexible columns; then droppable columns are dropped
+	narrowWidth      = 8  // flexible columns, then all columns
+	minWidth         = 3  // all columns
 )
 
-// fit returns the columns that are shown, and their widths, so that a line fits.
+// fit returns the columns to show and their widths, so that a line fits the terminal width; 0 is
+// no limit.
 func (t *Table) fit(width int) (columns, widths []int) {
 	for i := range t.header {
 		columns = append(columns, i)
 	}
-	some := func(i int) bool { return slices.Contains(t.flexible, i) }
-	every := func(int) bool { return true }
+	isFlexible := func(i int) bool { return slices.Contains(t.flexible, i) }
+	isAny := func(int) bool { return true }
 	if width > 0 {
-		for _, header := range expendable {
-			if fits(t.shrink(columns, width, comfortable, some), width) {
+		for _, header := range droppableHeaders {
+			if fits(t.shrink(columns, width, comfortableWidth, isFlexible), width) {
 				break
 			}
 			if i := slices.Index(t.header, header); i > 0 {
@@ -155,7 +156,7 @@ func (t *Table) fit(width int) (columns, widths []int) {
 	for _, try := range []struct {
 		floor int
 		of    func(int) bool
-	}{{comfortable, some}, {narrowest, some}, {narrowest, every}, {unreadable, every}} {
+	}{{comfortableWidth, isFlexible}, {narrowWidth, isFlexible}, {narrowWidth, isAny}, {minWidth, isAny}} {
 		if widths = t.shrink(columns, width, try.floor, try.of); fits(widths, width) {
 			break
 		}
@@ -174,8 +175,8 @@ func lineWidth(widths []int) int {
 
 func fits(widths []int, width int) bool { return width == 0 || lineWidth(widths) <= width }
 
-// shrink returns the widths of columns, the widest of some shortened until a line fits, or
-// none is wider than floor.
+// shrink returns the widths of columns. It shortens the widest column that satisfies of, until a
+// line fits or none is wider than floor.
 func (t *Table) shrink(columns []int, width, floor int, of func(column int) bool) []int {
 	widths := make([]int, len(columns))
 	for n, i := range columns {
@@ -196,11 +197,11 @@ func (t *Table) shrink(columns []int, width, floor int, of func(column int) bool
 	return widths
 }
 
-// cutMiddle shortens a name to a width in columns: what tells it from others is at its
-// beginning or at its end.
+// cutMiddle shortens a name to a width in columns and keeps both ends, which distinguish it from
+// others.
 func cutMiddle(name string, width int) string {
 	have := twwidth.Width(name)
-	if have <= width || width < unreadable {
+	if have <= width || width < minWidth {
 		return Cut(name, width)
 	}
 	tail := (width - 1) / 2

@@ -37,8 +37,8 @@ func ShortTime(d time.Duration) string {
 	return Age(d)
 }
 
-// Age is a duration as kubectl shows it in tables: <invalid> if it is negative, as of what
-// happened before a clock was set back.
+// Age formats a duration as kubectl does in tables: <invalid> if it is negative, as after a clock
+// was set back.
 func Age(d time.Duration) string { return duration.HumanDuration(d) }
 
 // Size is an amount of bytes in three digits and a binary unit: 4.1MiB.

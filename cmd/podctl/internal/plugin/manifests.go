@@ -34,7 +34,7 @@ func readManifests(ctx context.Context, e *shell.Env, c *cli.Context) ([]byte, e
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{Stdin: e.In, Elsewhere: true})
+	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{Stdin: e.In, ForCluster: true})
 	if err != nil {
 		return nil, err
 	}

@@ -11,42 +11,41 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// admitter applies the objects of all sources of an agent to the pods of all sources. What is read
-// later, or in another source, counts as if it had been there first; a pod that is not
-// admitted any more stays as it was.
+// admitter admits the pods of all sources of an agent with the objects of all sources, whatever the
+// order in which they are read. A pod that is no longer admitted stays as it was.
 type admitter struct {
 	sources map[string]*admittedSource
-	// last are the pods as they were admitted last, by UID.
-	last map[types.UID]*manifest.Pod
-	// said are the findings that were reported and still hold.
-	said map[string]bool
+	// admitted are the pods as last admitted, by UID.
+	admitted map[types.UID]*manifest.Pod
+	// reported are the texts of the findings that were reported and still apply.
+	reported map[string]bool
 }
 
-// admittedSource is a source and what was admitted of it.
+// admittedSource is a source and its admitted pods.
 type admittedSource struct {
 	update source.Update
 	pods   []*manifest.Pod
-	// denied: a pod of it is not admitted.
+	// denied: a pod of the source was denied.
 	denied bool
-	// stale: the node does not know pods and denied yet.
+	// stale: pods or denied changed since takeStale.
 	stale bool
 }
 
 func newAdmitter() *admitter {
-	return &admitter{sources: map[string]*admittedSource{}, last: map[types.UID]*manifest.Pod{}, said: map[string]bool{}}
+	return &admitter{sources: map[string]*admittedSource{}, admitted: map[types.UID]*manifest.Pod{}, reported: map[string]bool{}}
 }
 
-// update replaces what a source wants.
-func (a *admitter) update(name string, u source.Update) {
+// setSource replaces the update of a source.
+func (a *admitter) setSource(name string, u source.Update) {
 	if a.sources[name] == nil {
 		a.sources[name] = &admittedSource{}
 	}
 	a.sources[name].update = u
 }
 
-// run admits all pods, and returns what is new to say. As long as not all sources were read
-// nothing is said, as what is missing may come. strict denies what is worth a warning.
-func (a *admitter) run(strict, complete bool) []source.Notice {
+// admitAll admits the pods of all sources and returns notices of new findings: none until complete,
+// when all sources were read, because an object may still come. strict turns warnings into denials.
+func (a *admitter) admitAll(strict, complete bool) []source.Notice {
 	var each []*pod.Objects
 	names := slices.Sorted(maps.Keys(a.sources))
 	for _, name := range names {
@@ -68,12 +67,12 @@ func (a *admitter) run(strict, complete bool) []source.Notice {
 					deny, n.Level = true, source.Failed
 				}
 				text := f.String()
-				if complete && !a.said[text] && !said[text] {
+				if complete && !a.reported[text] && !said[text] {
 					notices = append(notices, n)
 				}
 				said[text] = true
 			}
-			if before := a.last[p.UID]; deny || before != nil && string(before.Document) == string(admitted.Document) {
+			if before := a.admitted[p.UID]; deny || before != nil && string(before.Document) == string(admitted.Document) {
 				admitted = before // nil if it never was admitted
 			}
 			if denied = denied || deny; admitted != nil {
@@ -83,16 +82,15 @@ func (a *admitter) run(strict, complete bool) []source.Notice {
 		s.stale = s.stale || denied != s.denied || !slices.Equal(pods, s.pods)
 		s.pods, s.denied = pods, denied
 	}
-	a.last = last
+	a.admitted = last
 	if complete {
-		a.said = said
+		a.reported = said
 	}
 	return notices
 }
 
-// changed returns the names of the sources that the node does not know as they are now, and
-// takes them for known.
-func (a *admitter) changed() []string {
+// takeStale returns the names of the stale sources and marks them as not stale.
+func (a *admitter) takeStale() []string {
 	var names []string
 	for name, s := range a.sources {
 		if s.stale {

@@ -47,12 +47,12 @@ func TestObjectsOfLaterSourceApply(t *testing.T) {
 	var said []string
 	step := func(name, text string, complete bool) (changed []string) {
 		t.Helper()
-		a.update(name, deliver(t, name, text))
+		a.setSource(name, deliver(t, name, text))
 		said = nil
-		for _, n := range a.run(false, complete) {
+		for _, n := range a.admitAll(false, complete) {
 			said = append(said, n.Level.String()+" "+n.Problem.String())
 		}
-		return a.changed()
+		return a.takeStale()
 	}
 	check := func(what string, changed, wantChanged []string, wantPriorities []int32, wantDenied bool, wantSaid string) {
 		t.Helper()
@@ -78,8 +78,8 @@ func TestStrictAdmissionDeniesWhatIsWorthAWarning(t *testing.T) {
 	text := strings.Replace(plainPod, "spec: {", "spec: {serviceAccountName: builder, ", 1)
 	for strict, want := range map[bool]int{false: 1, true: 0} {
 		a := newAdmitter()
-		a.update("pods", deliver(t, "pods", text))
-		notices := a.run(strict, true)
+		a.setSource("pods", deliver(t, "pods", text))
+		notices := a.admitAll(strict, true)
 		if len(notices) != 1 || len(a.sources["pods"].pods) != want || (notices[0].Level == source.Failed) != strict {
 			t.Errorf("strict %t: %d pods, said %v", strict, len(a.sources["pods"].pods), notices)
 		}

@@ -40,7 +40,7 @@ type sourceUpdate struct {
 	source.Update
 }
 
-// run runs the pods until the agent is told to stop. All goroutines that it
+// admitAll runs the pods until the agent is told to stop. All goroutines that it
 // starts have ended when it returns.
 func (a *agent) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -53,7 +53,7 @@ func (a *agent) run(ctx context.Context) error {
 				Replicas:    a.opts.replicas, Strict: a.opts.strict, ServiceAccounts: a.opts.accounts.kind,
 				AllFiles: a.opts.allFiles, SkipUnknownKinds: a.opts.skipUnknown, Hostname: a.session.Facts.Name,
 				FileCheck: a.opts.fileCheck, HTTPCheck: a.opts.httpCheck,
-				Runs: func(p *manifest.Pod) bool { return a.session.Node.RunsBy(p.UID, p.Document) },
+				RanManifest: func(p *manifest.Pod) bool { return a.session.Node.RunsBy(p.UID, p.Document) },
 				Deliver: func(u source.Update) {
 					select {
 					case a.updates <- sourceUpdate{name, u}:
@@ -109,19 +109,19 @@ func (a *agent) apply(u sourceUpdate) {
 		a.printer.Notice(n)
 	}
 	a.read[u.source] = u.Pods
-	a.admission.update(u.source, u.Update)
-	for _, n := range a.admission.run(a.opts.strict, len(a.read) == len(a.opts.sources())) {
+	a.admission.setSource(u.source, u.Update)
+	for _, n := range a.admission.admitAll(a.opts.strict, len(a.read) == len(a.opts.sources())) {
 		a.printer.Notice(n)
 	}
 	// Its own pods come last: once all sources were read pods start.
-	for _, name := range append(slices.DeleteFunc(a.admission.changed(), func(name string) bool { return name == u.source }), u.source) {
-		a.set(name)
+	for _, name := range append(slices.DeleteFunc(a.admission.takeStale(), func(name string) bool { return name == u.source }), u.source) {
+		a.setDesired(name)
 	}
 	a.reportDuplicates()
 }
 
-// set passes what a source desires to the node.
-func (a *agent) set(name string) {
+// setDesired passes the admitted pods of a source to the node.
+func (a *agent) setDesired(name string) {
 	admitted := a.admission.sources[name]
 	var pods []node.Desired
 	for _, p := range admitted.pods {

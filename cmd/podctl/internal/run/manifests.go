@@ -24,8 +24,8 @@ type manifestOptions struct {
 	accounts serviceAccounts
 	// allFiles and skipUnknown: see manifest.LoadOptions.
 	allFiles, skipUnknown bool
-	// closed: what nothing declares never comes.
-	closed bool
+	// objectsComplete: see manifest.LoadOptions.ObjectsComplete.
+	objectsComplete bool
 }
 
 // manifestFlags are the flags of readManifestOptions.
@@ -50,11 +50,11 @@ const (
 )
 
 func allFilesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: allFilesName, Usage: "read each file of a directory that does not begin with a dot, as the kubelet does"}
+	return &cli.BoolFlag{Name: allFilesName, Usage: "read all files of a directory that do not begin with a dot, as the kubelet does"}
 }
 
 func skipUnknownFlag() cli.Flag {
-	return &cli.BoolFlag{Name: skipUnknownName, Usage: "warn of objects of kinds that podctl does not know, and pass them over"}
+	return &cli.BoolFlag{Name: skipUnknownName, Usage: "skip objects of kinds that podctl does not know, with a warning"}
 }
 
 func readManifestOptions(c *cli.Context) (manifestOptions, error) {
@@ -74,7 +74,7 @@ func readManifestOptions(c *cli.Context) (manifestOptions, error) {
 func (r manifestOptions) load(ctx context.Context, e *shell.Env) (*manifest.Set, error) {
 	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{
 		Stdin: e.In, Replicas: r.replicas, ConfigFrom: r.configFrom, ServiceAccounts: r.accounts.kind,
-		AllFiles: r.allFiles, SkipUnknownKinds: r.skipUnknown, Closed: r.closed, Hostname: host.Name(),
+		AllFiles: r.allFiles, SkipUnknownKinds: r.skipUnknown, ObjectsComplete: r.objectsComplete, Hostname: host.Name(),
 	})
 	if r.strict {
 		err = strictly(set, err)

@@ -78,7 +78,7 @@ func runCommand(e *shell.Env) *cmdline.Command {
 			if o.manifestOptions, err = readManifestOptions(c); err != nil {
 				return err
 			}
-			o.closed = true
+			o.objectsComplete = true
 			if o.runtimeOptions, err = readRuntimeOptions(c); err != nil {
 				return err
 			}

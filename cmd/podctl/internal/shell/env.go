@@ -90,8 +90,8 @@ func (e *Env) TableWidth(full bool) int {
 	return width
 }
 
-// WarnOnce prints a warning on stderr unless it is the last one, as of a list that is
-// printed again and again; nothing for nil.
+// WarnOnce prints a warning on stderr unless it is equal to *last, which it updates; nil prints
+// nothing. It is for lists that are printed repeatedly.
 func (e *Env) WarnOnce(last *string, warning error) {
 	text := ""
 	if warning != nil {

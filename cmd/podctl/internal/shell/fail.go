@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// Exit codes of the program.
+// ExitCode codes of the program.
 const (
 	ExitOK          = 0
 	ExitFailed      = 1   // the operation, or a pod, failed
@@ -78,20 +78,20 @@ func (e *printedError) Unwrap() error { return e.err }
 // as data.
 func Printed(err error) error { return &printedError{err} }
 
-// StatusError ends a command with the exit code of a program or container: see Exit. Nothing is
-// printed of a code that a process can have.
+// StatusError ends a command with the exit code of a program or container; see ExitCode. It prints
+// nothing unless the code is one that no process can have.
 type StatusError struct{ Code int }
 
 func (e *StatusError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
-// maxStatus is the largest exit code that a process can have.
-const maxStatus = 255
+// maxExitCode is the largest exit code that a process can have.
+const maxExitCode = 255
 
-// Exit returns the exit code of podctl for that of a program or container, which is a number of
-// 32 bits in the CRI. Of another one than 0 no success is made: what a process cannot return
-// loses its higher bits, as the kernel would cut them, and is ExitFailed if nothing is left.
-func (e StatusError) Exit() int {
-	if code := e.Code & maxStatus; code != 0 || e.Code == 0 {
+// ExitCode returns podctl's exit code for that of a program or container, a 32-bit number in the
+// CRI. It keeps the lowest 8 bits, as the kernel does, but never turns a failure into 0: if they
+// are 0 it returns ExitFailed.
+func (e StatusError) ExitCode() int {
+	if code := e.Code & maxExitCode; code != 0 || e.Code == 0 {
 		return code
 	}
 	return ExitFailed
@@ -109,7 +109,7 @@ func ExitCode(err error) int {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &program):
-		return program.Exit()
+		return program.ExitCode()
 	case errors.Is(err, ErrInterrupted), errors.As(err, &left), errors.Is(err, context.Canceled):
 		return ExitInterrupted
 	case errors.As(err, &usage), errors.As(err, &endpoint):
@@ -125,8 +125,8 @@ func PrintError(w io.Writer, err error) {
 	var printed *printedError
 	var program *StatusError
 	if errors.As(err, &program) {
-		if program.Exit() != program.Code {
-			fmt.Fprintf(w, "podctl: the exit code is %d, which no process can return: podctl exits with %d\n", program.Code, program.Exit())
+		if program.ExitCode() != program.Code {
+			fmt.Fprintf(w, "podctl: the exit code is %d, which no process can return: podctl exits with %d\n", program.Code, program.ExitCode())
 		}
 		return
 	}

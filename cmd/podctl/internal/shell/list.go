@@ -97,7 +97,7 @@ func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list l
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case !first && outage.MayPass(err):
+		case !first && outage.Ongoing(err):
 		case err != nil:
 			return err
 		case !o.Format.IsTable():

@@ -7,23 +7,24 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 )
 
-// Outage is how a command that watches the runtime goes on while that is restarted.
+// Outage lets a watching command tolerate a restart of the runtime. The zero value with Env is ready
+// to use.
 type Outage struct {
 	Env *Env
-	// silent: the runtime did not answer the last time.
-	silent bool
+	// ongoing: the runtime did not answer the last call.
+	ongoing bool
 }
 
-// MayPass reports whether the runtime did not answer a call, as while it is restarted, and
-// warns of the first such error. Any other error, and nil, is the end of the outage.
-func (o *Outage) MayPass(err error) bool {
+// Ongoing reports whether err is that of a runtime that does not answer, as during a restart, and
+// prints a warning for the first such error. Any other error, and nil, ends the outage.
+func (o *Outage) Ongoing(err error) bool {
 	if !errors.Is(err, cri.ErrUnavailable) && !errors.Is(err, cri.ErrDeadline) {
-		o.silent = false
+		o.ongoing = false
 		return false
 	}
-	if !o.silent {
+	if !o.ongoing {
 		fmt.Fprintf(o.Env.Errw, "warning: the runtime does not answer, and is asked again: %v\n", err)
 	}
-	o.silent = true
+	o.ongoing = true
 	return true
 }
