@@ -12,9 +12,9 @@ func TestReferencesIn(t *testing.T) {
 		"(ContainerGCPeriod, ImageGCPeriod in pkg/kubelet/kubelet.go)": {
 			{"pkg/kubelet/kubelet.go", "ContainerGCPeriod", "x:1"}, {"pkg/kubelet/kubelet.go", "ImageGCPeriod", "x:1"}},
 		"It is podctl's `pkg/kubelet/pod_workers.go` (v1.37.2)": {{"pkg/kubelet/pod_workers.go", "", "x:1"}},
-		"the rest is in pkg/kubelet/cm/helpers_linux.go":         {{"pkg/kubelet/cm/helpers_linux.go", "", "x:1"}},
-		"see cmd/podctl/main.go and internal/pod/status.go":      nil,
-		"(k8s.io/kubelet/pkg/types/labels.go)":                   nil,
+		"the rest is in pkg/kubelet/cm/helpers_linux.go":        {{"pkg/kubelet/cm/helpers_linux.go", "", "x:1"}},
+		"see cmd/podctl/main.go and internal/pod/status.go":     nil,
+		"(k8s.io/kubelet/pkg/types/labels.go)":                  nil,
 	} {
 		if got := referencesIn(text, "x:1"); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", text, got, want)
