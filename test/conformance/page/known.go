@@ -2,22 +2,28 @@ package main
 
 import "regexp"
 
-// known is why specs fail with podctl and pass with the kubelet.
+// known is why specs fail with podctl. It holds for failures that match both patterns.
 type known struct {
-	spec   *regexp.Regexp
-	reason string
+	spec, text *regexp.Regexp // nil matches all
+	reason     string
 	// row is the beginning of a row of docs/kubelet-differences.md, "" where the reason
 	// is not podctl's.
 	row string
 }
 
-var knownFailures = []known{}
+var knownFailures = []known{
+	{
+		text:   regexp.MustCompile(`oom_score_adj value 0 not equal to expected -|failed to find expected oom_score_adj value -`),
+		reason: "the host has no CAP_SYS_RESOURCE, without which no process may lower an oom_score_adj",
+	},
+}
 
 // explain returns what is known of a failure of a spec, nil if nothing is.
-func explain(spec string) *known {
+func explain(spec string, r result) *known {
 	for i := range knownFailures {
-		if knownFailures[i].spec.MatchString(spec) {
-			return &knownFailures[i]
+		k := &knownFailures[i]
+		if (k.spec == nil || k.spec.MatchString(spec)) && (k.text == nil || k.text.MatchString(r.why)) {
+			return k
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func compare(runtime string, podctl, kubelet results) comparison {
 
 // unexplained reports whether the spec fails with podctl alone, and nobody knows why.
 func (s spec) unexplained() bool {
-	return s.podctl.outcome == failed && s.kubelet.outcome != failed && explain(s.name) == nil
+	return s.podctl.outcome == failed && s.kubelet.outcome != failed && explain(s.name, s.podctl) == nil
 }
 
 const head = `# Kubernetes' own node tests
@@ -127,18 +127,23 @@ func (r result) shown() string { return cmp.Or(string(r.outcome), "not run") }
 
 // why returns the cell that says why a spec failed.
 func (s spec) why() string {
-	k := explain(s.name)
+	on, where := s.podctl, ""
 	switch {
 	case s.podctl.outcome != failed:
-		return "with the kubelet alone: " + cell(firstLine(s.kubelet.why))
-	case k != nil && k.row != "":
-		return cell(k.reason) + " ([differences](kubelet-differences.md): " + cell(k.row) + " …)"
-	case k != nil:
-		return cell(k.reason)
+		on, where = s.kubelet, "with the kubelet alone: "
 	case s.kubelet.outcome == failed:
-		return "on both: " + cell(firstLine(s.podctl.why))
+		where = "on both: "
 	}
-	return "**not known**: " + cell(firstLine(s.podctl.why))
+	k := explain(s.name, on)
+	switch {
+	case k != nil && k.row != "":
+		return where + cell(k.reason) + " ([differences](kubelet-differences.md): " + cell(k.row) + " …)"
+	case k != nil:
+		return where + cell(k.reason)
+	case where == "":
+		where = "**not known**: "
+	}
+	return where + cell(firstLine(on.why))
 }
 
 func (c comparison) renderSkips(b *strings.Builder) {
