@@ -47,7 +47,7 @@ func (b *bridge) copyEvents(ctx context.Context) {
 	}
 }
 
-// involved names what an event is about (GenerateContainerRef in pkg/kubelet/container).
+// involved names what an event is about (GenerateContainerRef in pkg/kubelet/container/ref.go).
 func (b *bridge) involved(e *control.Event) *v1.ObjectReference {
 	ref := &v1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: e.Namespace, Name: e.Name, UID: e.UID}
 	if e.Container == "" {

@@ -108,7 +108,7 @@ func (b *bridge) report(ctx context.Context, p *v1.Pod) error {
 }
 
 // merge returns podctl's status with what others have written into that of the API
-// server (mergePodStatus in pkg/kubelet/status).
+// server (mergePodStatus in pkg/kubelet/status/status_manager.go).
 func merge(stored *v1.Pod, s v1.PodStatus) v1.PodStatus {
 	s = *s.DeepCopy()
 	own := slices.DeleteFunc(s.Conditions, ofOthers)
