@@ -25,8 +25,12 @@ type KernelLog struct {
 // KernelRecord is a record of the kernel's log.
 type KernelRecord struct {
 	Time time.Time
+	// Text is "" if a process wrote the record, and not the kernel.
 	Text string
 }
+
+// kernelFacility is what no process can give what it writes to the log.
+const kernelFacility = 0
 
 // parseRecord parses a record as /dev/kmsg has it, with the time since boot in
 // microseconds: "6,1234,5678901,-;the text".
@@ -41,6 +45,9 @@ func parseRecord(raw string, boot time.Time) (KernelRecord, bool) {
 		return KernelRecord{}, false
 	}
 	text, _, _ = strings.Cut(text, "\n") // what follows is about devices
+	if priority, err := strconv.ParseUint(fields[0], 10, 32); err != nil || priority>>3 != kernelFacility {
+		text = ""
+	}
 	return KernelRecord{boot.Add(time.Duration(micros) * time.Microsecond), text}, true
 }
 
@@ -114,7 +121,7 @@ func kernelKills(records []KernelRecord, ids []string, uid string) map[string]ke
 	found := map[string]kernelKill{}
 	last := "" // id of the record before
 	for _, record := range records {
-		if _, fields, ok := strings.Cut(record.Text, "oom-kill:"); ok {
+		if fields, ok := strings.CutPrefix(record.Text, "oom-kill:"); ok {
 			last = ""
 			task := field(fields, "task_memcg=")
 			if i := slices.IndexFunc(ids, func(id string) bool { return partNaming(task, id) != "" }); i >= 0 {

@@ -70,6 +70,18 @@ func TestVictimWithHostileName(t *testing.T) {
 	}
 }
 
+// Other messages of the kernel have names of files in them, and processes can write to its
+// log; neither shows a kill.
+func TestForgedRecordsShowNoKill(t *testing.T) {
+	kill := "oom-kill:constraint=CONSTRAINT_NONE,task_memcg=/pods/" + id("c") + ",task=a,pid=5,uid=0"
+	for _, raw := range []string{"4,1,9,-;process '/tmp/" + kill + "' started with executable stack", "12,1,9,-;" + kill} {
+		record, ok := parseRecord(raw, time.Time{})
+		if found := kernelKills([]KernelRecord{record}, []string{id("c")}, ""); !ok || len(found) != 0 {
+			t.Errorf("%s: %v, %+v", raw, ok, found)
+		}
+	}
+}
+
 func TestKernelRecordHasTime(t *testing.T) {
 	boot := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	r, ok := parseRecord("6,1234,90000000,-;oom-kill:x; y\n SUBSYSTEM=z\n", boot)
