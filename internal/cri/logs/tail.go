@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -20,6 +21,23 @@ type tailCounter struct {
 	open, seen [streams]bool
 	// quiet is how many bytes were passed without a record of an open stream.
 	quiet [streams]int64
+	// passed is how many bytes were read since the last record.
+	passed int64
+}
+
+// maxPassed is how many bytes are read without a record before the search ends: who has the
+// directory of a log can put a file of holes or a compressed one there, which are endless and
+// take nothing.
+const maxPassed = 1 << 30
+
+var errPassed = fmt.Errorf("%d MiB without a line: what is before is not read", maxPassed>>20)
+
+// pass counts bytes without a record.
+func (c *tailCounter) pass(n int) error {
+	if c.passed += int64(n); c.passed > maxPassed {
+		return errPassed
+	}
+	return nil
 }
 
 // lookBack is how far behind its next part a part of a line is searched for.
@@ -93,11 +111,14 @@ func findTail(files int, open func(i int) (*file, func() error, error), c *tailC
 		switch {
 		case c.want == 0:
 		case f.zipped:
-			forward(f, c.want, c.wanted, add)
+			err = forward(f, c, add)
 		default:
-			err = backward(f, size, add)
+			err = backward(f, size, c, add)
 		}
 		_ = done() // it was only read
+		if err != nil {
+			err = fileError(f.Name(), err)
+		}
 		if err != nil || c.done() {
 			return from, err
 		}
@@ -116,12 +137,15 @@ const tailBlock = 64 << 10
 
 // backward adds the records of a plain file in reverse order until add returns
 // true.
-func backward(f io.ReaderAt, size int64, add func(s Stream, partial bool, offset, size int64) bool) error {
+func backward(f io.ReaderAt, size int64, c *tailCounter, add func(s Stream, partial bool, offset, size int64) bool) error {
 	buf := make([]byte, tailBlock+headMax)
 	end := size      // of the record whose beginning is searched for
 	var spill []byte // the beginning of what follows the block
 	for start := size; start > 0; {
 		block := buf[:min(start, tailBlock)]
+		if err := c.pass(len(block)); err != nil {
+			return err
+		}
 		start -= int64(len(block))
 		copy(buf[len(block):], spill)
 		if _, err := f.ReadAt(block, start); err != nil && !errors.Is(err, io.EOF) {
@@ -140,6 +164,9 @@ func backward(f io.ReaderAt, size int64, add func(s Stream, partial bool, offset
 				return false
 			}
 			s, partial, ok := headOf(head)
+			if ok {
+				c.passed = 0
+			}
 			return ok && add(s, partial, offset, length)
 		}
 		for from := len(block); from > 0; {
@@ -171,49 +198,58 @@ func headOf(head []byte) (s Stream, partial, ok bool) {
 }
 
 // forward adds the last lines of a compressed file in reverse order: up to n of
-// each stream, and the beginning of one that ends in the next file.
-func forward(f *file, n int64, wanted [streams]bool, add func(s Stream, partial bool, offset, size int64) bool) {
+// each stream, and the beginning of one that ends in the next file. All of the file counts as
+// passed until it is read: it is not known to end.
+func forward(f *file, c *tailCounter, add func(s Stream, partial bool, offset, size int64) bool) error {
 	in, err := newUnzip(io.NewSectionReader(f, 0, math.MaxInt64))
 	if err != nil {
-		return // the Reader comes to the same error, and reports it
+		return nil // the Reader comes to the same error, and reports it
 	}
 	var last [streams]ring
 	var open [streams]*extent
 	scan := newScanner(in, 0)
+	records := false
 	for more := true; more; {
-		c, err := scan.next()
+		line, err := scan.next()
 		if err != nil { // the Reader comes to the same error, and reports it
-			if c, more = scan.unterminated(); !more {
+			if line, more = scan.unterminated(); !more {
 				break
 			}
 		}
-		s, partial, ok := headOf(c.text)
-		if !c.begins || !ok || !wanted[s] {
+		if err := c.pass(len(line.text) + 1); err != nil {
+			return err
+		}
+		s, partial, ok := headOf(line.text)
+		records = records || ok
+		if !line.begins || !ok || !c.wanted[s] {
 			continue
 		}
 		if open[s] == nil {
-			open[s] = &extent{begin: c.offset}
+			open[s] = &extent{begin: line.offset}
 		}
-		if open[s].end = c.offset; !partial {
-			last[s].push(*open[s], n)
+		if open[s].end = line.offset; !partial {
+			last[s].push(*open[s], c.want)
 			open[s] = nil
 		}
 	}
+	if records {
+		c.passed = 0
+	}
 	for s, e := range open {
 		if e != nil && add(Stream(s), true, e.begin, 0) {
-			return
+			return nil
 		}
 	}
 	for behind := scan.offset; ; {
 		s := Stdout
 		if a, b := last[Stdout].newest(), last[Stderr].newest(); a == nil && b == nil {
-			return
+			return nil
 		} else if a == nil || b != nil && b.end > a.end {
 			s = Stderr
 		}
 		e := last[s].pop()
 		if add(s, false, e.end, behind-e.end) || e.begin < e.end && add(s, true, e.begin, 0) {
-			return
+			return nil
 		}
 		behind = e.end
 	}
