@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -42,12 +43,24 @@ func (n *Node) SetCondition(namespace, name string, c v1.PodCondition) error {
 	n.pods.mu.Unlock()
 	c.LastTransitionTime = metav1.NewTime(time.Now().Truncate(time.Second))
 	n.records.update(uid, func(r *poddir.Record) bool {
-		r.Conditions = withCondition(r.Conditions, c)
+		all := withCondition(r.Conditions, c)
+		if text, _ := json.Marshal(all); len(text) > maxConditions && c.Status != "" { // strings and times encode
+			err = fmt.Errorf("set condition of pod %s: its conditions are larger than %d bytes", pod.DisplayName(namespace, name), maxConditions)
+			return false
+		}
+		r.Conditions = all
 		return true
 	})
+	if err != nil {
+		return err
+	}
 	n.syncPod(uid)
 	return nil
 }
+
+// maxConditions bounds the conditions of a pod that others set, in bytes of their JSON: a
+// fraction of what its record may have.
+const maxConditions = 256 << 10
 
 // withCondition returns the conditions with another one in place of that of its type, or
 // without that if it has no status.

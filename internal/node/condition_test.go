@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -168,5 +169,26 @@ func TestConditionsThatOthersMaySet(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		p.drain()
+	})
+}
+
+// A record that is too large is not read again, and with it is lost that a pod is stopped.
+func TestConditionsOfOthersFitInTheRecord(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.podctl("run-a", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
+		p.until("web", "running", running)
+		var err error
+		for n := 0; n < 100 && err == nil; n++ {
+			c := v1.PodCondition{Type: v1.PodConditionType(fmt.Sprintf("a/%d", n)), Status: v1.ConditionTrue, Message: strings.Repeat("\x00", 8<<10)}
+			err = p.SetCondition("default", "web", c)
+		}
+		if err == nil || !strings.Contains(err.Error(), "larger than") {
+			t.Errorf("%v, want that the conditions are too large", err)
+		}
+		if err := p.SetCondition("default", "web", v1.PodCondition{Type: "a/0"}); err != nil {
+			t.Errorf("remove one: %v", err)
+		}
+		p.drain()
+		w.empty()
 	})
 }
