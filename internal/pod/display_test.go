@@ -142,3 +142,16 @@ func TestDisplayWithoutSpec(t *testing.T) {
 		}
 	}
 }
+
+// The runtime does not always answer how a container ended.
+func TestExitThatWasNotReadIsUnknown(t *testing.T) {
+	p := &Pod{Sandboxes: []*Sandbox{{ID: "s", State: Running}}, Containers: []*Container{
+		{ID: "b", SandboxID: "s", Name: "b", State: Running, CreatedAt: time.Unix(2, 0)},
+		{ID: "a", SandboxID: "s", Name: "a", State: Exited, CreatedAt: time.Unix(1, 0)},
+	}}
+	for _, status := range []*Status{nil, {}} {
+		if got := DisplayOfRuntime(p, status); got != (Display{"ExitCode:unknown", 1, 2, 0}) {
+			t.Errorf("%+v: %+v", status, got)
+		}
+	}
+}

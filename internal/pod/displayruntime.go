@@ -64,22 +64,18 @@ func newest(p *Pod) []*Container {
 	return all
 }
 
-// isInit reports whether the container had ended well when another one was
-// created.
+// isInit reports whether it is known that the container had ended well when another one
+// was created.
 func (c *Container) isInit(p *Pod, status *Status) bool {
-	if c.State != Exited {
+	if c.State != Exited || status == nil {
 		return false
 	}
-	finished := c.CreatedAt // without a status, any later container was created after it
-	if status != nil {
-		s := status.ContainerByID(c.ID)
-		if s == nil || s.ExitCode != 0 {
-			return false
-		}
-		finished = s.FinishedAt
+	s := status.ContainerByID(c.ID)
+	if s == nil || s.ExitCode != 0 {
+		return false
 	}
 	return slices.ContainsFunc(p.Containers, func(o *Container) bool {
-		return o.Name != c.Name && o.SandboxID == c.SandboxID && o.CreatedAt.After(finished)
+		return o.Name != c.Name && o.SandboxID == c.SandboxID && o.CreatedAt.After(s.FinishedAt)
 	})
 }
 
