@@ -186,6 +186,21 @@ func NotStarted(s *v1.PodStatus) []v1.ContainerStatus {
 	})
 }
 
+// ReadinessGatesNotReady is the reason of the condition Ready of a pod whose containers are
+// ready, and that is not, because of its readiness gates (pkg/kubelet/status/generate.go).
+const ReadinessGatesNotReady = "ReadinessGatesNotReady"
+
+// UnmetGates returns which readiness gates keep a pod with ready containers from being
+// ready, "" if none does.
+func UnmetGates(s *v1.PodStatus) string {
+	for _, c := range s.Conditions {
+		if c.Type == v1.PodReady && c.Status == v1.ConditionFalse && c.Reason == ReadinessGatesNotReady {
+			return c.Message
+		}
+	}
+	return ""
+}
+
 // Statuses returns the statuses of a pod's containers, init containers first.
 func Statuses(s *v1.PodStatus) []v1.ContainerStatus {
 	return slices.Concat(s.InitContainerStatuses, s.ContainerStatuses)

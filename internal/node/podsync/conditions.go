@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	reasonPodCompleted     = "PodCompleted"
-	reasonPodFailed        = "PodFailed"
-	reasonNotReady         = "ContainersNotReady"
-	reasonNotInitialized   = "ContainersNotInitialized"
-	reasonReadinessGatesNo = "ReadinessGatesNotReady"
-	reasonSandboxNotReady  = "PodSandboxNotReady"
+	reasonPodCompleted    = "PodCompleted"
+	reasonPodFailed       = "PodFailed"
+	reasonNotReady        = "ContainersNotReady"
+	reasonNotInitialized  = "ContainersNotInitialized"
+	reasonSandboxNotReady = "PodSandboxNotReady"
 )
 
 // setConditions computes the conditions that belong to the node, in the
@@ -132,7 +131,7 @@ func podReady(s *v1.PodStatus, p *v1.Pod) v1.PodCondition {
 		}
 	}
 	if len(missing) > 0 {
-		return condition(v1.PodReady, false, reasonReadinessGatesNo, strings.Join(missing, ", "))
+		return condition(v1.PodReady, false, pod.ReadinessGatesNotReady, strings.Join(missing, ", "))
 	}
 	return ready
 }

@@ -39,12 +39,14 @@ type Worker struct {
 	Stopped      bool            `json:"stopped,omitempty"`      // podctl stop stopped it, and it stays stopped
 	Again        bool            `json:"again,omitempty"`        // it is being stopped to start again
 	Rejected     string          `json:"rejected,omitempty"`     // why it does not run: it was not admitted or, with waitReason, something is in the way
+	Advice       string          `json:"advice,omitempty"`       // what to do about that
 	WaitReason   string          `json:"waitReason,omitempty"`   // what its start, or the removal of its leftovers, waits for: NameHeld, RuntimeUnavailable, …
 	HostPort     *event.HostPort `json:"hostPort,omitempty"`     // the host port for which it was rejected or waits, and the pod that has it
 	WaitsForName types.UID       `json:"waitsForName,omitempty"` // UID of the pod that has its full name
 
-	Unready []event.Unready `json:"unready,omitempty"` // containers whose probes failed when they were last asked
-	Waiting []Waiting       `json:"waiting,omitempty"` // containers that could not start
+	Unready  []event.Unready `json:"unready,omitempty"`  // containers whose probes failed when they were last asked
+	NotReady string          `json:"notReady,omitempty"` // which readiness gates keep a pod with ready containers from being ready
+	Waiting  []Waiting       `json:"waiting,omitempty"`  // containers that could not start
 
 	Operation      string        `json:"operation,omitempty"`     // in flight: sync, terminate, terminate-runtime, cleanup
 	OperationSince time.Time     `json:"operationSince,omitzero"` // when the operation began

@@ -32,7 +32,7 @@ type Facts struct {
 	Volumes       []Volume        `json:"volumes,omitempty"`             // of the spec
 	Events        []Event         `json:"events,omitempty"`              // oldest first
 	Unread        []Unread        `json:"unread,omitempty"`              // layers that could not be read
-	Next          []string        `json:"next"`                          // commands to try
+	Next          []string        `json:"next"`                          // what to try, best first: mostly commands
 }
 
 // Metadata is the identity of a pod.
@@ -65,6 +65,8 @@ type Spec struct {
 	HostPID       bool   `json:"hostPID,omitempty"`                       // the pod uses the host's PID namespace
 	RuntimeClass  string `json:"runtimeClassName,omitempty"`              // of the spec
 	Node          string `json:"nodeName,omitempty"`                      // of the spec
+
+	ReadinessGates []string `json:"readinessGates,omitempty"` // of the spec: conditions that the pod's readiness needs
 }
 
 // Stopping is what the termination of a pod waits for.

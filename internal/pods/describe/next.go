@@ -6,7 +6,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// nextOf returns the commands to try, best first. verdict are those of a pod that is
+// nextOf returns what to try, best first: mostly commands. verdict are those of a pod that is
 // being terminated, name stands for the pod in commands, held are the images that the runtime
 // has although a container waits for them.
 func nextOf(f *Facts, name string, held map[string]bool, verdict []string) []string {
@@ -16,8 +16,18 @@ func nextOf(f *Facts, name string, held map[string]bool, verdict []string) []str
 			next = append(next, command)
 		}
 	}
-	if f.Worker != nil && f.Worker.Stopped {
-		add("podctl start " + name)
+	if w := f.Worker; w != nil {
+		if w.Stopped {
+			add("podctl start " + name)
+		}
+		if w.Advice != "" {
+			add(w.Advice)
+		}
+		if w.NotReady != "" && f.Stopping == nil {
+			for _, gate := range f.unmetGates() {
+				add("podctl condition " + pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name) + " " + gate + "=True")
+			}
+		}
 	}
 	for i := range f.Containers {
 		c := &f.Containers[i]
@@ -57,6 +67,16 @@ func nextOf(f *Facts, name string, held map[string]bool, verdict []string) []str
 		return []string{"podctl logs -f " + name, "podctl top " + name}
 	}
 	return []string{"podctl pods -w " + name}
+}
+
+// unmetGates returns the readiness gates whose condition is not True.
+func (f *Facts) unmetGates() []string {
+	if f.Spec == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(f.Spec.ReadinessGates), func(gate string) bool {
+		return slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Type == gate && c.Status == "True" })
+	})
 }
 
 // waitsForImage reports whether the image could not be pulled.

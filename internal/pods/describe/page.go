@@ -88,11 +88,13 @@ func (p *page) row(key, value string) {
 
 // why prints what is wrong, a line for each cause.
 func (p *page) why(f *Facts) {
-	if w := f.Worker; w != nil && w.Rejected != "" {
+	switch w := f.Worker; {
+	case w != nil && w.Rejected != "": // the status of a rejected pod says less
 		p.row("Why", joined(": ", w.WaitReason, w.Rejected))
-	}
-	if f.Reason != "" || f.Message != "" {
+	case f.Reason != "" || f.Message != "":
 		p.row("Why", joined(": ", f.Reason, f.Message))
+	case w != nil && w.NotReady != "" && f.Stopping == nil:
+		p.row("Why", "not ready: "+w.NotReady)
 	}
 	if s := f.Stopping; s != nil && s.Why != "" {
 		p.row("Why", marked(s.Why, s.Confidence))
@@ -178,6 +180,9 @@ func (p *page) worker(w *control.Worker) {
 		return
 	}
 	text := w.Phase
+	if text == "unknown" {
+		text = "none"
+	}
 	if !w.Since.IsZero() {
 		text += " for " + age(p.now.Sub(w.Since))
 	}

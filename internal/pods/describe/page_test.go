@@ -231,6 +231,23 @@ func TestPages(t *testing.T) {
 			c.pod.Runtime, c.listed, c.status = nil, nil, nil
 			c.managed(control.Worker{Phase: "unknown", PodPhase: v1.PodPending, WaitReason: "NameHeld", Rejected: "pod default/web of another podctl has the name", NextWake: now.Add(30 * time.Second)}, app("app"))
 		},
+		"not-admitted": func(_ *testing.T, c *collection) {
+			c.pod.Runtime, c.listed, c.status = nil, nil, nil
+			p := c.managed(control.Worker{
+				Phase: "unknown", PodPhase: v1.PodFailed, Rejected: "NodePorts: no free ports: host port in use: default/api has port 80/TCP", Advice: "change hostPort",
+			}, app("app"))
+			p.Status = v1.PodStatus{Phase: v1.PodFailed, Reason: "NodePorts", Message: "Pod was rejected: no free ports"}
+		},
+		"readiness-gate": func(_ *testing.T, c *collection) {
+			p := c.managed(control.Worker{PodPhase: v1.PodRunning, Ready: 1, Containers: 1, NotReady: `condition of gate "example.com/lb" does not exist`}, app("app"))
+			p.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "example.com/dns"}, {ConditionType: "example.com/lb"}}
+			p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", Ready: true}}
+			p.Status.Conditions = []v1.PodCondition{
+				{Type: "example.com/dns", Status: v1.ConditionTrue},
+				{Type: v1.PodReady, Status: v1.ConditionFalse, Reason: pod.ReadinessGatesNotReady, Message: `condition of gate "example.com/lb" does not exist`},
+			}
+			c.contains(running("app"), cri.Details{PID: 9120})
+		},
 		"hostile": func(_ *testing.T, c *collection) {
 			s := exited("job", 0, 3, "Error")
 			s.Message = "first\nsecond \x1b[31mred"

@@ -21,6 +21,9 @@ func readSpec(p *v1.Pod, from string) *Spec {
 	if p.Spec.RuntimeClassName != nil {
 		s.RuntimeClass = *p.Spec.RuntimeClassName
 	}
+	for _, gate := range p.Spec.ReadinessGates {
+		s.ReadinessGates = append(s.ReadinessGates, string(gate.ConditionType))
+	}
 	return s
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/flock"
+	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -80,7 +81,7 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 		Phase: s.Phase.String(), Since: s.Since, PodPhase: cmp.Or(i.Status.Phase, v1.PodPending), WaitReason: i.WaitReason(),
 		Desired: i.Desired, Orphan: s.Orphan, HasConfig: s.Pod() != nil, Static: s.Pod() != nil && pod.IsStatic(s.Pod()),
 		Adopted: i.Adopted, Stopped: i.Stopped, Again: i.Again, WaitsForName: s.NameHolder,
-		LastDone: s.LastDone, LastError: s.LastError, NextWake: i.NextWake, Unready: i.Unready,
+		LastDone: s.LastDone, LastError: s.LastError, NextWake: i.NextWake, Unready: i.Unready, NotReady: pod.UnmetGates(&i.Status),
 	}
 	d := i.Display()
 	w.PodStatus, w.Ready, w.Containers, w.Restarts = d.Status, d.Ready, d.Containers, d.Restarts
@@ -96,7 +97,7 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 		w.StartTime = i.Status.StartTime.Time
 	}
 	if i.Rejected != nil {
-		w.Rejected, w.HostPort = i.Rejected.Error(), i.HostPort()
+		w.Rejected, w.Advice, w.HostPort = i.Rejected.Error(), hint.Of(i.Rejected), i.HostPort()
 	}
 	if s.Cause != worker.CauseNone {
 		w.Cause = s.Cause.String()

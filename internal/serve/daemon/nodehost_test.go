@@ -14,7 +14,9 @@ import (
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -35,6 +37,16 @@ func TestServedWorkerRetryTime(t *testing.T) {
 	}
 	if w.Phase != "syncing" || w.PodPhase != v1.PodRunning || w.PodStatus != "CrashLoopBackOff" || w.Rejected != "" {
 		t.Errorf("%+v", w)
+	}
+}
+
+func TestServedWorkerAdviceAndReadinessGates(t *testing.T) {
+	i := node.Info{
+		Pod: &v1.Pod{}, Rejected: hint.Errorf("ask for less", "no room"),
+		Status: v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse, Reason: pod.ReadinessGatesNotReady, Message: "gate lb is False"}}},
+	}
+	if w := servedWorker(i, worker.Info{}, time.Now()); w.Advice != "ask for less" || w.NotReady != "gate lb is False" {
+		t.Errorf("advice %q, not ready %q", w.Advice, w.NotReady)
 	}
 }
 

@@ -40,7 +40,7 @@ type PodData struct {
 	Unready  []event.Unready   `json:"unready,omitempty"`  // containers whose probes failed when they were last asked
 	Waiting  []control.Waiting `json:"waiting,omitempty"`  // containers that could not start, and why
 	HostPort *event.HostPort   `json:"hostPort,omitempty"` // for which it was rejected or waits: the host port, and the pod that has it
-	Message  string            `json:"message,omitempty"`  // the kubelet's, of a pod of its own that is not ready
+	Message  string            `json:"message,omitempty"`  // why it is not ready: its readiness gates, or the kubelet's message about a pod of its own
 
 	Superseded []supersededData `json:"superseded,omitempty"` // older sandboxes that are ready, and older attempts of containers that run or may run, too
 }
@@ -78,7 +78,8 @@ func (d *PodData) AlsoRunning() string {
 }
 
 // NotReady says why the pod is not ready, "" if that is not known, or it is: the
-// probes that failed, with what they said, else why containers wait.
+// probes that failed, with what they said, and why containers wait, else what its condition
+// Ready says.
 func (d *PodData) NotReady() string {
 	var texts []string
 	for _, w := range d.Waiting {
@@ -101,7 +102,7 @@ func NewPodData(p *inventory.Pod) PodData {
 		d.Unread = p.Unread.Error()
 	}
 	d.Superseded = supersededOf(p.Runtime)
-	d.Unready, d.Waiting, d.HostPort = p.Worker.Unready, p.Worker.Waiting, p.Worker.HostPort
+	d.Unready, d.Waiting, d.HostPort, d.Message = p.Worker.Unready, p.Worker.Waiting, p.Worker.HostPort, p.Worker.NotReady
 	if p.Object != nil && p.Manager == nil {
 		d.readObject(&p.Object.Status)
 	}

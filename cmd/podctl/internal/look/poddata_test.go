@@ -28,6 +28,7 @@ func TestNotReadySaysWhy(t *testing.T) {
 	}{
 		{"a probe", inventory.Pod{Manager: &control.Process{}, Worker: control.Worker{Unready: []event.Unready{{Container: "c", Probe: failed}}}}, "c: readiness failed 3 times: connection refused"},
 		{"a hook", inventory.Pod{Manager: &control.Process{}, Worker: control.Worker{Waiting: []control.Waiting{{Container: "c", Reason: "PostStartHookError", Message: "exit 1"}}}}, "c: PostStartHookError: exit 1"},
+		{"a readiness gate", inventory.Pod{Manager: &control.Process{}, Worker: control.Worker{NotReady: "gate lb is False"}}, "gate lb is False"},
 		{"ready", inventory.Pod{Manager: &control.Process{}}, ""},
 		{"a kubelet's", inventory.Pod{Runtime: &pod.Pod{}, Object: object}, "containers with unready status: [c]"},
 		{"a kubelet's that crashed", inventory.Pod{Runtime: &pod.Pod{}, Object: crashed}, "c: CrashLoopBackOff: back-off 10s"},

@@ -1,6 +1,7 @@
 package runview
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -63,13 +64,13 @@ func nowText(i node.Info, activity string, now time.Time) string {
 }
 
 // unreadyText returns why a running pod is not ready, by its probes: "web: readiness failed
-// 3 times: connection refused"; "" if no probe failed.
+// 3 times: connection refused"; else by its readiness gates; "" if it is ready by both.
 func unreadyText(i node.Info) string {
 	var texts []string
 	for _, u := range i.Unready {
 		texts = append(texts, u.Container+": "+u.Probe.Text())
 	}
-	return strings.Join(texts, " · ")
+	return cmp.Or(strings.Join(texts, " · "), pod.UnmetGates(&i.Status))
 }
 
 func terminatingText(i node.Info, now time.Time) string {

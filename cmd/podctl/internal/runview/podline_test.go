@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -108,6 +109,9 @@ func TestNowText(t *testing.T) {
 				{Container: "cache", Probe: event.Probe{Type: "Startup", Result: event.ProbeErrored, Failures: 1}},
 			}
 		}, "", "web: readiness failed 3 times: connection refused · cache: startup failed"},
+		{"not ready, by a readiness gate", func(i *node.Info) {
+			i.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse, Reason: pod.ReadinessGatesNotReady, Message: "gate lb is False"}}
+		}, "", "gate lb is False"},
 		{"stopping", func(i *node.Info) { i.WorkerPhase = worker.Terminating }, "", "stopping"},
 		{"stopping with grace", func(i *node.Info) {
 			i.WorkerPhase, i.Grace, i.StopRequested = worker.Terminating, 30, noon.Add(-4*time.Second)
