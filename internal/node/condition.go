@@ -30,7 +30,8 @@ func (n *Node) SetCondition(namespace, name string, c v1.PodCondition) error {
 	n.pods.mu.Lock()
 	e, err := n.pods.named(namespace, name)
 	if err == nil && e.Phase != lifecycle.Active {
-		err = fmt.Errorf("pod %s is not running", pod.DisplayName(namespace, name))
+		display := pod.DisplayName(namespace, name)
+		err = hint.Errorf("podctl describe "+display, "pod %s is not running", display)
 	}
 	if err == nil && c.Status == "" && !hasCondition(e.record.Conditions, c.Type) && hasCondition(e.Pod.Status.Conditions, c.Type) {
 		err = hint.Errorf("remove it from the status.conditions there", "condition %s: the manifest sets it", c.Type)

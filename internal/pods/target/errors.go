@@ -19,6 +19,8 @@ type NotFoundError struct {
 	// Elsewhere are pods of the name in other namespaces, Nearest pods of similar
 	// names: NAMESPACE/NAME.
 	Elsewhere, Nearest []string
+	// Container is POD/CONTAINER if a pod that was named before has a container of the name.
+	Container string
 	// Literal reports that the command takes names and no patterns.
 	Literal bool
 }
@@ -72,6 +74,8 @@ func (e *NotFoundError) Error() string { return fmt.Sprintf("pod %s not found", 
 // Hint names pods that may be meant, or the command that lists pods.
 func (e *NotFoundError) Hint() string {
 	switch {
+	case e.Container != "":
+		return "a container is named after its pod: " + e.Container
 	case e.Literal:
 		return "a name, not a pattern: podctl pods '" + e.Name + "' -o name lists the names of its pods"
 	case len(e.Elsewhere) > 0:

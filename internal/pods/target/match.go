@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,12 +41,26 @@ func (q Query) resolve(all []*inventory.Pod, wantsPod bool) ([]match, []error) {
 	for _, word := range words {
 		matched, err := q.resolveWord(all, word, wantsPod)
 		if err != nil {
+			if missing, ok := errors.AsType[*NotFoundError](err); ok && !wantsPod {
+				missing.Container = containerOf(found, word)
+			}
 			errs = append(errs, err)
 			continue
 		}
 		found = append(found, q.filterBySelector(matched)...)
 	}
 	return found, errs
+}
+
+// containerOf returns POD/CONTAINER if a pod of an earlier word has the container, else "":
+// kubectl takes the container as a second argument.
+func containerOf(earlier []match, container string) string {
+	for _, m := range earlier {
+		if slices.Contains(containerNames(m.pod), container) {
+			return m.pod.CLIName() + "/" + container
+		}
+	}
+	return ""
 }
 
 func (q Query) everyPod(all []*inventory.Pod) []match {

@@ -210,6 +210,7 @@ func TestContainers(t *testing.T) {
 		{"an id of a pod, and a container", "past-web/web", "default/web/web#0"},
 		{"an ambiguous id", "ctr-default-web-web", `"ctr-default-web-web" is ambiguous: default/web/web (attempt 0, ctr-default-w), ` +
 			`default/web/web (attempt 2, ctr-default-w), default/web/web (attempt 1, ctr-default-w), default/web/web (attempt 0, ctr-default-w)`},
+		{"a container as kubectl has it", "annotated proxy", "default/annotated/app#0; pod proxy not found | a container is named after its pod: default/annotated/proxy"},
 		{"several pods", "kube/* test/dns", "kube/dns/dns#0 kube/web/web#0 test/dns/dns#0"},
 	} {
 		found, err := Containers(examples(), query(t, c.query))

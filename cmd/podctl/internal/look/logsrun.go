@@ -197,7 +197,7 @@ func (r *logsRun) readPaths(ctx context.Context, found []*foundLog) {
 
 func (r *logsRun) pathOf(ctx context.Context, t target.Target) (string, error) {
 	if t.Container == nil {
-		return "", hint.Errorf("podctl logs -f waits for none; podctl pods shows why a pod waits", "%s: the runtime has no container of the pod yet", t.DisplayName())
+		return "", hint.Errorf("podctl describe says why; podctl logs -f waits until there is one", "%s: the runtime has no container of the pod yet", t.DisplayName())
 	}
 	status, err := r.session.Client.ContainerStatus(ctx, t.Container.ID)
 	switch {

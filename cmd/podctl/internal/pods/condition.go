@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -48,15 +49,16 @@ func conditionCommand(e *shell.Env) *cmdline.Command {
 	}
 }
 
+var conditionStatuses = []v1.ConditionStatus{v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}
+
 func readCondition(c *cli.Context) (o conditionOptions, err error) {
 	o = conditionOptions{Globals: shell.ReadGlobals(c), namespace: c.String("namespace")}
 	words := c.Args().Slice()
 	if len(words) > 2 && pod.IsPodKind(words[0]) {
 		words = words[1:]
 	}
-	const advice = "podctl condition POD example.com/registered=True"
 	if len(words) < 2 {
-		return o, &shell.UsageError{Message: "a pod and a condition are needed", Advice: advice}
+		return o, &shell.UsageError{Message: "a pod and a condition are needed", Advice: "podctl condition POD example.com/registered=True"}
 	}
 	o.name = words[0]
 	if namespace, name, ok := strings.Cut(o.name, "/"); ok {
@@ -66,9 +68,12 @@ func readCondition(c *cli.Context) (o conditionOptions, err error) {
 		set := v1.PodCondition{Reason: c.String("reason"), Message: c.String("message")}
 		kind, status, given := strings.Cut(word, "=")
 		removed, removes := strings.CutSuffix(word, "-")
+		advice := "podctl condition " + words[0] + " " + kind + "=True"
 		switch {
-		case given && status != "":
+		case given && slices.Contains(conditionStatuses, v1.ConditionStatus(status)):
 			set.Type, set.Status = v1.PodConditionType(kind), v1.ConditionStatus(status)
+		case given && status != "":
+			return o, &shell.UsageError{Message: fmt.Sprintf("status %q is not True, False or Unknown", status), Advice: advice}
 		case !given && removes:
 			set = v1.PodCondition{Type: v1.PodConditionType(removed)}
 		default:

@@ -68,14 +68,11 @@ func runValidate(ctx context.Context, e *shell.Env, o validateOptions) error {
 	case len(problems) > 0:
 		return errors.New(problems.Summary())
 	case len(set.Pods) == 0 && len(set.Documents) == 0:
-		return errNoObject
+		// Rather a wrong name, or a template that printed nothing, than a valid manifest.
+		return fmt.Errorf("no objects in %s", strings.Join(o.names(), ", "))
 	}
 	return nil
 }
-
-// errNoObject: an empty file is rather a wrong name, or a template that printed
-// nothing, than a valid manifest.
-var errNoObject = errors.New("the input contains no object")
 
 func printValidated(e *shell.Env, set *manifest.Set, problems manifest.Problems) {
 	for _, w := range set.Warnings {
