@@ -34,7 +34,7 @@ const (
 //
 // What local volumes are to the kubelet (pkg/volume/local/local.go), but
 // without a mount. A pod that has begun to use a directory keeps it, whatever the claim
-// is bound to later.
+// is bound to later, and so do later pods of the claim: see keepData.
 var claim = kind{
 	dir:  claimName,
 	owns: func(v *v1.Volume) bool { return v.PersistentVolumeClaim != nil },
@@ -98,6 +98,9 @@ func setUpClaim(ctx context.Context, r request) error {
 		return err
 	}
 	defer unlock()
+	if err := keepData(r, object, binding); err != nil {
+		return err
+	}
 	if err := prepareClaim(r.path, binding.Volume); err != nil {
 		return err
 	}

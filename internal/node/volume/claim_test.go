@@ -5,10 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -254,4 +256,59 @@ func TestPodKeepsVolumeItUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, "path of the next pod", data, paths["v"])
+}
+
+// A volume that is declared later must not give a claim the data of another one, nor take
+// its own away; only a manifest that names the volume can.
+func TestClaimKeepsItsData(t *testing.T) {
+	root, data := t.TempDir(), t.TempDir()
+	objects := func(claims, volumes string, named map[string]string) pod.VolumeInput {
+		o := pod.NewObjects()
+		for _, name := range strings.Fields(volumes) {
+			path := filepath.Join(data, name)
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			v := &v1.PersistentVolume{}
+			v.Name, v.Spec.HostPath = name, &v1.HostPathVolumeSource{Path: path}
+			v.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}
+			o.Volumes[types.NamespacedName{Name: name}] = v
+		}
+		for _, name := range strings.Fields(claims) {
+			c := &v1.PersistentVolumeClaim{}
+			c.Namespace, c.Name, c.Spec.VolumeName = "ns", name, named[name]
+			o.Claims[types.NamespacedName{Namespace: "ns", Name: name}] = c
+		}
+		return pod.VolumeInput{Objects: pod.Merge(o)}
+	}
+	use := func(uid types.UID, claim string, in pod.VolumeInput) (string, error) {
+		p := claimer(uid)
+		p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName = claim
+		paths, err := New(root).Mount(t.Context(), p, in)
+		return paths["v"], err
+	}
+	for _, c := range []struct {
+		uid             types.UID
+		claim           string
+		claims, volumes string
+		named           map[string]string
+		want            string // of data; "" is an error
+	}{
+		{"u1", "o", "o", "v1", nil, "v1"},
+		{"u2", "o", "o", "v0 v1", nil, ""},   // v0 is empty
+		{"u3", "a", "a o", "v1 v2", nil, ""}, // v1 has the data of o
+		{"u4", "o", "a o", "v1 v2", nil, ""}, // v2 is empty
+		{"u5", "o", "a o", "v1 v2", map[string]string{"o": "v1"}, "v1"},
+		{"u6", "a", "a o", "v1 v2", map[string]string{"o": "v1"}, "v2"},
+		{"u7", "o", "o", "v1 v3", map[string]string{"o": "v3"}, "v3"},
+		{"u8", "o", "o", "v3", nil, "v3"},
+	} {
+		got, err := use(c.uid, c.claim, objects(c.claims, c.volumes, c.named))
+		if err == nil {
+			write(t, filepath.Join(got, "f"), "of "+c.claim)
+		}
+		if c.want == "" && err == nil || c.want != "" && (err != nil || got != filepath.Join(data, c.want)) {
+			t.Errorf("%s: claim %s is %s, %v; want %q", c.uid, c.claim, got, err, c.want)
+		}
+	}
 }
