@@ -26,6 +26,7 @@ func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
 			errs = append(errs, err)
 		}
 		for _, t := range targets {
+			t.OfWorkload = m.workload
 			same := func(f Target) bool { return f.Pod == t.Pod && f.Container == t.Container }
 			if !slices.ContainsFunc(found, same) {
 				found = append(found, t)

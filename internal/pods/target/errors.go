@@ -21,6 +21,11 @@ type NotFoundError struct {
 	Elsewhere, Nearest []string
 	// Container is POD/CONTAINER if a pod that was named before has a container of the name.
 	Container string
+	// Workload is KIND/NAME if the name is a workload's, else "". Elsewhere are then workloads
+	// of the name of other kinds or namespaces, and Replicas its pods, where only names of
+	// pods are taken.
+	Workload string
+	Replicas []string
 	// Literal reports that the command takes names and no patterns.
 	Literal bool
 }
@@ -69,13 +74,20 @@ func appendNew(names []string, name string) []string {
 	return append(names, name)
 }
 
-func (e *NotFoundError) Error() string { return fmt.Sprintf("pod %s not found", e.Name) }
+func (e *NotFoundError) Error() string {
+	if kind, _, isWorkload := strings.Cut(e.Workload, "/"); isWorkload && !e.Literal {
+		return fmt.Sprintf("no pod of %s %s found", kind, e.Name)
+	}
+	return fmt.Sprintf("pod %s not found", e.Name)
+}
 
 // Hint names pods that may be meant, or the command that lists pods.
 func (e *NotFoundError) Hint() string {
 	switch {
 	case e.Container != "":
 		return "a container is named after its pod: " + e.Container
+	case len(e.Replicas) > 0:
+		return "a pod's name, not a workload's: the pods of " + e.Workload + " are " + list(e.Replicas)
 	case e.Literal:
 		return "a name, not a pattern: podctl pods '" + e.Name + "' -o name lists the names of its pods"
 	case len(e.Elsewhere) > 0:
@@ -93,11 +105,16 @@ const maxCandidates = 10
 
 // ambiguous returns the error for a name or id that stands for several candidates.
 func ambiguous(name string, candidates []string) error {
+	return fmt.Errorf("%q is ambiguous: %s", name, list(candidates))
+}
+
+// list returns a bounded number of candidates as text.
+func list(candidates []string) string {
 	text := strings.Join(candidates[:min(len(candidates), maxCandidates)], ", ")
 	if more := len(candidates) - maxCandidates; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Errorf("%q is ambiguous: %s", name, text)
+	return text
 }
 
 // text returns the query as the user gave it, for an error.

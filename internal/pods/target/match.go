@@ -24,6 +24,8 @@ type match struct {
 	// container of which the word is the id.
 	container string
 	exact     *pod.Container
+	// workload: the word is a workload's.
+	workload bool
 	// loose: a pattern or selector matched, so that a pod without the container is
 	// left out.
 	loose bool
@@ -92,6 +94,15 @@ func (q Query) resolveWord(all []*inventory.Pod, word string, wantsPod bool) ([]
 			if err != nil || len(found) > 0 {
 				return found, err
 			}
+		}
+	}
+	if w := workloadOf(word); w.kind != "" {
+		found, err := q.replicas(all, w)
+		switch {
+		case !q.Literal:
+			return found, err
+		case len(found) > 0:
+			return nil, &NotFoundError{Name: word, Workload: w.String(), Literal: true, Replicas: displayNames(found)}
 		}
 	}
 	if len(parts) == 1 && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Name == word }) {

@@ -21,8 +21,19 @@ type logsOptions struct {
 	// limit is how many bytes of each container are printed, negative for all.
 	limit      int64
 	timestamps bool
-	prefix     bool
+	prefix     prefixed
 }
+
+// prefixed is whether lines begin with the name of their container.
+type prefixed uint8
+
+const (
+	// byTargets: those of the pods of a workload do and, on a terminal, those of several
+	// containers.
+	byTargets prefixed = iota
+	always
+	never
+)
 
 // selectorTail is the default of --tail with --selector, as kubectl's.
 const selectorTail = 10
@@ -30,14 +41,16 @@ const selectorTail = 10
 // logsCommand returns `podctl logs`.
 func logsCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "logs",
-		Usage:   "print what containers wrote, rotated files included; several merged by time",
-		Args:    cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
-		Effect:  cmdline.Reads,
-		Aliases: []string{"log"},
+		Name:      "logs",
+		Usage:     "print what containers wrote, rotated files included; several merged by time",
+		Args:      cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
+		Effect:    cmdline.Reads,
+		Aliases:   []string{"log"},
+		FlagHints: map[string]string{"all-pods": "podctl logs deployment/NAME prints those of all its pods"},
 		Description: "Works on every pod of the runtime, exited containers included. With -f, prints what is written\n" +
 			"until the containers exit and are not started again: restarts of a container, rotations of its\n" +
-			"log and a new pod of the same name are followed. Ctrl-C ends it with exit code 0.\n" +
+			"log, a new pod of the same name and new pods of a workload are followed. Ctrl-C ends it with exit\n" +
+			"code 0. deployment/NAME is all pods of a workload that podctl runs.\n" +
 			"On a terminal, control characters of a container have no effect, colors excepted, and the lines\n" +
 			"of several containers are prefixed; a pipe or file gets the bytes unchanged.",
 		Flags: slices.Concat(targetFlags(bySelector|byContainer|byAttempt|byAllContainers), []cli.Flag{
@@ -48,7 +61,7 @@ func logsCommand(e *shell.Env) *cmdline.Command {
 			&cli.Int64Flag{Name: "limit-bytes", DefaultText: "no limit", Usage: "print at most this `NUMBER` of bytes of each container"},
 			&cli.BoolFlag{Name: "timestamps", Aliases: []string{"t"}, Usage: "print the time of each line"},
 			&cli.StringFlag{Name: "stream", Value: "all", Usage: "print this `STREAM` only: stdout, stderr or all"},
-			&cli.BoolFlag{Name: "prefix", DefaultText: "several containers on a terminal", Usage: "begin each line with NAMESPACE/POD/CONTAINER"},
+			&cli.BoolFlag{Name: "prefix", DefaultText: "of pods of a workload, and of several containers on a terminal", Usage: "begin each line with NAMESPACE/POD/CONTAINER"},
 		}),
 		Action: func(c *cli.Context) error {
 			o, err := readLogsOptions(c, e.Now())
@@ -63,7 +76,10 @@ func logsCommand(e *shell.Env) *cmdline.Command {
 func readLogsOptions(c *cli.Context, now time.Time) (logsOptions, error) {
 	o := logsOptions{
 		Globals: shell.ReadGlobals(c), follow: c.Bool("follow"), limit: -1,
-		timestamps: c.Bool("timestamps"), prefix: c.Bool("prefix"), lines: logs.Options{Tail: -1},
+		timestamps: c.Bool("timestamps"), lines: logs.Options{Tail: -1},
+	}
+	if c.IsSet("prefix") {
+		o.prefix = map[bool]prefixed{true: always, false: never}[c.Bool("prefix")]
 	}
 	var err error
 	if o.query, err = needTarget(c, c.Args().Slice()); err != nil {

@@ -44,7 +44,7 @@ func newLogPrinter(e *shell.Env, o logsOptions) *logPrinter {
 	return &logPrinter{
 		w:        bufio.NewWriterSize(output.Raw(e.Out), 64<<10),
 		terminal: e.TTY, color: e.TTY && !e.NoColor && !o.NoColor,
-		timestamps: o.timestamps, prefix: o.prefix,
+		timestamps: o.timestamps, prefix: o.prefix == always,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,7 +74,8 @@ func (r *logsRun) run(ctx context.Context) error {
 	}
 	problems := []error{err}
 	r.group = logs.NewGroup(logs.GroupOptions{Each: r.line, Idle: r.printer.flush, Problem: r.problem, Pieces: pieceTime})
-	if len(found) > 1 && r.env.TTY {
+	ofWorkload := slices.ContainsFunc(found, func(f *foundLog) bool { return f.OfWorkload })
+	if r.opts.prefix == byTargets && (ofWorkload || len(found) > 1 && r.env.TTY) {
 		r.printer.prefix = true
 	}
 	waits := false // for a container that does not exist yet
