@@ -14,6 +14,11 @@ import (
 // a UID or id.
 const minID = 6
 
+// IsID reports whether a word may be the beginning of an id of the runtime. It may be a name, too.
+func IsID(word string) bool {
+	return len(word) >= minID && strings.Trim(word, "0123456789abcdef") == ""
+}
+
 // defaultNamespace is preferred for a name without a namespace.
 const defaultNamespace = "default"
 

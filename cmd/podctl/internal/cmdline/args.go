@@ -55,6 +55,9 @@ type Args struct {
 	Name  string
 	// Rest is what follows.
 	Rest Rest
+	// Bare reports whether the first argument is one after which the command line of Program
+	// follows without --, as in crictl; nil for none.
+	Bare func(first string) bool
 	// Instead returns what to type instead of a wrong number of arguments, of which
 	// unexpected is the first that is one too many; nil for no advice.
 	Instead func(unexpected string) string

@@ -10,7 +10,7 @@ import (
 // ForeignCommands maps commands of kubectl, crictl and podman to what podctl has
 // in their place.
 var ForeignCommands = map[string]string{
-	"get": "podctl pods, podctl images, podctl events", "containers": "podctl describe POD, podctl top containers",
+	"get": "podctl pods, podctl images, podctl events", "containers": "podctl ps, podctl describe POD, podctl top containers",
 	"apply": "podctl run FILE, or podctl agent --manifests DIR", "create": "podctl run FILE, or podctl agent --manifests DIR",
 	"play": "podctl run FILE", "kube": "podctl run FILE", "runp": "podctl run FILE",
 	"kill": "podctl stop stops a pod, podctl rm removes it", "restart": "podctl stop, then podctl start",

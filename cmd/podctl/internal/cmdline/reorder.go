@@ -26,7 +26,7 @@ func Reorder(app *App, args []string) ([]string, error) {
 	result, rest := args[:1:1], args[1:]
 	var command Command
 	for depth := 0; ; depth++ {
-		level, err := splitLevel(rest, flags, len(commands) > 0, command.Args.keepsDashes())
+		level, err := splitLevel(rest, flags, len(commands) > 0, command.Args)
 		if err != nil {
 			return nil, err
 		}
@@ -52,19 +52,23 @@ type level struct{ flags, arguments []string }
 
 // splitLevel splits the flags of a command from its arguments. For a command
 // with subcommands, the first argument ends the search: what follows is the
-// subcommand's. keepDashes keeps a -- among the arguments.
-func splitLevel(args []string, flags []cli.Flag, hasSubcommands, keepDashes bool) (level, error) {
+// subcommand's. A -- stays among the arguments where a tells so, and is added where the command
+// line may follow without it.
+func splitLevel(args []string, flags []cli.Flag, hasSubcommands bool, a Args) (level, error) {
 	var l level
 	takesValue := values(flags)
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
 		switch {
-		case arg == "--" && keepDashes:
+		case arg == "--" && a.keepsDashes():
 			l.arguments = append(append([]string{arg}, l.arguments...), append([]string{arg}, args...)...)
 			return l, nil
 		case arg == "--":
 			l.arguments = append(append([]string{arg}, l.arguments...), args...)
+			return l, nil
+		case !strings.HasPrefix(arg, "-") && len(l.arguments) == 1 && a.Bare != nil && a.Bare(l.arguments[0]):
+			l.arguments = append([]string{"--", l.arguments[0], "--", arg}, args...)
 			return l, nil
 		case arg == "-" || !strings.HasPrefix(arg, "-"):
 			l.arguments = append(l.arguments, arg)

@@ -37,13 +37,14 @@ func execCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:      "exec",
 		Usage:     "run a command in a container",
-		Args:      cmdline.Args{Of: cmdline.Target, Rest: cmdline.Program, Patterns: true},
+		Args:      cmdline.Args{Of: cmdline.Target, Rest: cmdline.Program, Patterns: true, Bare: target.IsID},
 		Effect:    cmdline.Changes,
 		FlagHints: map[string]string{"s": withoutStreams, "sync": withoutStreams},
-		Description: "The exit code is the command's. The output is printed as it comes; with --all and --timeout when\n" +
-			"the command exits. Ctrl-C ends podctl, and the command may go on; with --tty it goes to the\n" +
-			"command. --all runs the command in all running containers that match, and exits with the highest\n" +
-			"exit code.",
+		Description: "COMMAND follows --; after the beginning of a container's id it may follow without, as with\n" +
+			"crictl: podctl exec ID COMMAND. The exit code is the command's. The output is printed as it comes;\n" +
+			"with --all and --timeout when the command exits. Ctrl-C ends podctl, and the command may go on;\n" +
+			"with --tty it goes to the command. --all runs the command in all running containers that match,\n" +
+			"and exits with the highest exit code.",
 		Flags: append(append(targetFlags(bySelector|byContainer), streamFlags()...),
 			&cli.BoolFlag{Name: "all", Usage: "run the command in every container that matches, and prefix each line with its name"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "none", Usage: "kill the command after a `DURATION`; not with --stdin or --tty"},

@@ -11,6 +11,7 @@ import (
 func Commands(e *shell.Env) []*cmdline.Command {
 	return []*cmdline.Command{
 		podsCommand(e),
+		psCommand(e),
 		stopCommand(e),
 		startCommand(e),
 		conditionCommand(e),

@@ -45,7 +45,7 @@ func podsCommand(e *shell.Env) *cmdline.Command {
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodeList,
-		Aliases: []string{"ps", "po", "pod", "ls", "list", "get pods", "get pod", "get po"},
+		Aliases: []string{"po", "pod", "ls", "list", "get pods", "get pod", "get po"},
 		FlagHints: map[string]string{
 			"name": "podctl pods POD", "pod": "podctl pods POD", "id": "podctl pods POD", "label": "--selector",
 			"latest": newestLast, "last": newestLast, "s": onlyRunning, "state": onlyRunning, "a": endedToo, "all": endedToo,
