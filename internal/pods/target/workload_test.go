@@ -84,7 +84,7 @@ func TestWorkloadIsSeveralPods(t *testing.T) {
 
 // A pod in a namespace that is called like a kind has an id on the command line.
 func TestPodInNamespaceOfAKindIsNamedByID(t *testing.T) {
-	if word := example("job/named", "app").Word(); word != "box-job-named" {
+	if word := example("job/named", "app").CLIName(); word != "box-job-named" {
 		t.Error(word)
 	}
 }

@@ -266,7 +266,7 @@ func (l *containerLister) listing(selected []*listedContainer) output.List {
 			age = output.Age(l.env.Now().Sub(c.CreatedAt))
 		}
 		list.Items = append(list.Items, output.Item{
-			Name: c.word(), Data: d,
+			Name: c.cliName(), Data: d,
 			Cells: []string{c.pod.DisplayName(), c.Name, d.State, fmt.Sprint(c.Attempt), ownerText(c.pod), age, image, short(c.ID)},
 			Wide:  []string{short(c.ImageID), short(c.SandboxID), string(c.pod.UID)},
 		})
@@ -274,11 +274,11 @@ func (l *containerLister) listing(selected []*listedContainer) output.List {
 	return list
 }
 
-// word names the container on a command line, and no other attempt of it.
-func (c *listedContainer) word() string {
-	word := c.pod.ContainerWord(c.Container)
-	if newest := target.Attempts(c.pod, c.Name)[0]; newest != c.Container || !strings.HasSuffix(word, "/"+c.Name) {
+// cliName is what selects the container on a command line, and no other attempt of it.
+func (c *listedContainer) cliName() string {
+	name := c.pod.ContainerCLIName(c.Container)
+	if newest := target.Attempts(c.pod, c.Name)[0]; newest != c.Container || !strings.HasSuffix(name, "/"+c.Name) {
 		return c.ID
 	}
-	return word
+	return name
 }

@@ -76,7 +76,7 @@ func TestPsSelects(t *testing.T) {
 				f.image = &images.Image{Image: pod.Image{ID: f.ImageID, RepoTags: []string{"registry.test/seed:1"}}}
 			}
 			if c.o.selects(f) && f.isOf(c.o.image) {
-				words = append(words, f.word())
+				words = append(words, f.cliName())
 			}
 		}
 		if got := strings.Join(words, " "); got != c.want {
