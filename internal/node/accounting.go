@@ -37,5 +37,5 @@ func (t *podTable) nothingRuns(e *entry) bool {
 
 // hasEnded reports whether nothing of the pod runs any more, as its entry knows.
 func (e *entry) hasEnded() bool {
-	return e.stage == worker.Finished || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing
+	return e.stage == worker.Finished || e.stoppedBefore || pod.IsTerminal(e.status.Phase) && e.stage == worker.Syncing
 }

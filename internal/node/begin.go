@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -107,7 +108,8 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 	} else {
 		n.devices.restore(d.Pod, listed)
 	}
-	started := n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: withRecordedEnd(d.Pod, rec), StopNext: stopNext}, rec)
+	stoppedBefore := mode == lifecycle.StayStopped && !slices.ContainsFunc(listed, func(p *pod.Pod) bool { return p.UID == d.UID() && p.MayBeRunning() })
+	started := n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: withRecordedEnd(d.Pod, rec), StopNext: stopNext}, rec, stoppedBefore)
 	if started && mode == lifecycle.New {
 		n.opts.Observer.Admitted(d.Pod)
 	}
@@ -126,7 +128,7 @@ func withRecordedEnd(p *v1.Pod, rec poddir.Record) *v1.Pod {
 
 // activate makes a starting pod active, and reports whether it did. While draining it
 // does not: the next reconcile drops the pod.
-func (n *Node) activate(ctx context.Context, d Desired, ev lifecycle.Begin, rec poddir.Record) bool {
+func (n *Node) activate(ctx context.Context, d Desired, ev lifecycle.Begin, rec poddir.Record, stoppedBefore bool) bool {
 	n.pods.mu.Lock()
 	if n.pods.drain != nil {
 		n.pods.mu.Unlock()
@@ -136,7 +138,8 @@ func (n *Node) activate(ctx context.Context, d Desired, ev lifecycle.Begin, rec 
 	e := n.pods.get(d.UID())
 	active := e.hasWorker()
 	if active {
-		e.record = rec
+		e.record, e.stoppedBefore = rec, stoppedBefore
+		n.pods.accountResources(d.UID())
 		if ev.Mode != lifecycle.New {
 			e.touched = time.Now() // by the podctl that created it
 		}

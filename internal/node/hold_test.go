@@ -51,6 +51,23 @@ func TestStopSurvivesRestartOfPodctl(t *testing.T) {
 	})
 }
 
+// A stopped pod whose leftovers are removed has no host port for a new podctl.
+func TestStoppedPodHasNoHostPortAfterRestart(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		a := w.podctl("agent", withPort("a", 8080))
+		a.until("a", "running", running)
+		if err := a.Stop(t.Context(), "default", "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		a.until("a", "stopped", stopped)
+		a.kill()
+		b := w.podctl("agent", withPort("a", 8080), withPort("b", 8080))
+		b.until("b", "running", running)
+		b.drain()
+		w.empty()
+	})
+}
+
 func TestStoppedPodRunsAfterManifestChange(t *testing.T) {
 	for name, fix := range map[string]func(name, manifest string) string{
 		"another uid": func(_, m string) string { return m }, "the same uid": fixUID,

@@ -140,6 +140,7 @@ func (w workerWatch) PhaseChanged(c worker.PhaseChange) {
 	var p *v1.Pod
 	if e != nil {
 		e.stage, p = c.To, e.Pod
+		e.stoppedBefore = e.stoppedBefore && c.To != worker.Finished
 		w.n.pods.accountResources(p.UID)
 	}
 	w.n.pods.mu.Unlock()

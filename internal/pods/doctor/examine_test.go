@@ -94,7 +94,7 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Host.CgroupVersion = 0 }, "cgroup.version", "failure: no cgroups"},
 		{func(f *Facts) { f.Runtime.Driver = "cgroupfs" }, "cgroup.driver", "warning: the runtime uses cgroupfs on a host whose cgroups systemd manages"},
 		{func(f *Facts) { f.Host.Systemd = false }, "cgroup.driver", "failure: the runtime uses the systemd driver on a host without systemd"},
-		{func(f *Facts) { f.Runtime.DriverErr = unsupported }, "cgroup.driver", "info: containerd v2.4.2 does not name its cgroup driver"},
+		{func(f *Facts) { f.Runtime.DriverErr = unsupported }, "cgroup.driver", "info: containerd v2.4.2 does not name its cgroup driver; podctl assumes cgroupfs, unless --cgroup-driver says otherwise"},
 		{func(f *Facts) { f.Runtime.DriverErr, f.Kubelet = unsupported, Kubelet{PID: 3, CgroupDriver: "systemd"} }, "cgroup.driver", "warning: containerd v2.4.2 does not name its cgroup driver; the kubelet"},
 		{func(f *Facts) { f.Disks[0].Free = 14 }, "disk.images", "warning: /var/lib: 14% of 0.0GiB free, 50% of the inodes"},
 		{func(f *Facts) { f.Disks[0].FreeInodes = 1 }, "disk.images", "failure: /var/lib: 50% of 0.0GiB free, 1% of the inodes"},

@@ -120,7 +120,7 @@ func checkCgroupDriver(f Facts, r *report) {
 		r.warn("compare them: SystemdCgroup of containerd, cgroupDriver of the kubelet", "%s does not name its cgroup driver; the kubelet beside it is configured for %s", f.Runtime.Version, kubelet)
 		return
 	case errors.Is(err, cri.ErrUnsupported):
-		r.info("%s does not name its cgroup driver; podctl takes it to be cgroupfs: --cgroup-driver", f.Runtime.Version)
+		r.info("%s does not name its cgroup driver; podctl assumes cgroupfs, unless --cgroup-driver says otherwise", f.Runtime.Version)
 		return
 	case err != nil:
 		r.warn("", "the runtime's cgroup driver cannot be read: %v", err)

@@ -31,7 +31,7 @@ func conditionCommand(e *shell.Env) *cmdline.Command {
 		Args:   cmdline.Args{Of: cmdline.Pod, Rest: cmdline.Conditions},
 		Effect: cmdline.Changes,
 		Description: "STATUS is True, False or Unknown; TYPE- removes a condition. Conditions that podctl sets\n" +
-			"itself, such as Ready, cannot be set. They last until the pod is replaced, also if podctl is restarted,\n" +
+			"itself, such as Ready, cannot be set. They last until the pod is stopped or replaced, also if podctl is restarted,\n" +
 			"and count more than status.conditions of the manifest.\n\n" +
 			"   podctl condition web example.com/registered=True --reason Registered",
 		Flags: []cli.Flag{
