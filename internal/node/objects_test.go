@@ -37,6 +37,19 @@ func (w *world) fileOf(uid types.UID) string {
 	return string(b)
 }
 
+// A Secret that is immutable stays as it was, as a ConfigMap does.
+func TestImmutableSecretStays(t *testing.T) {
+	name, yes := types.NamespacedName{Namespace: "default", Name: "s"}, true
+	secret := func(value string, immutable *bool) *pod.Objects {
+		return &pod.Objects{Secrets: map[types.NamespacedName]*v1.Secret{name: {Data: map[string][]byte{"key": []byte(value)}, Immutable: immutable}}}
+	}
+	for want, before := range map[string]*pod.Objects{"one": secret("one", &yes), "two": secret("one", nil)} {
+		if got := string(keepImmutable(before, secret("two", nil)).Secrets[name].Data["key"]); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // TestPodFollowsItsObjects: it waits for one that is missing, and
 // shows what one has become as soon as it is known, without its containers
 // being touched. An immutable one stays as it was until it has been absent.

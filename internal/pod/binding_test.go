@@ -34,6 +34,8 @@ func aVolume(text string) *v1.PersistentVolume {
 			}}}}
 		case "rox":
 			v.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadOnlyMany}
+		case "attributes":
+			v.Spec.VolumeAttributesClassName = new(value)
 		case "block":
 			v.Spec.VolumeMode = new(v1.PersistentVolumeBlock)
 		}
@@ -41,7 +43,7 @@ func aVolume(text string) *v1.PersistentVolume {
 	return v
 }
 
-// aClaim is written NAME SIZE CLASS [OPTION]: volume=NAME, label=VALUE; class * is none.
+// aClaim is written NAME SIZE CLASS [OPTION]: volume=NAME, label=VALUE, attributes=CLASS; class * is none.
 func aClaim(text string) *v1.PersistentVolumeClaim {
 	words := strings.Fields(text)
 	c := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: words[0]}}
@@ -55,6 +57,8 @@ func aClaim(text string) *v1.PersistentVolumeClaim {
 		switch key {
 		case "volume":
 			c.Spec.VolumeName = value
+		case "attributes":
+			c.Spec.VolumeAttributesClassName = new(value)
 		case "label":
 			c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": value}}
 		}
@@ -77,17 +81,19 @@ func TestClaimsBindAsTheVolumeController(t *testing.T) {
 		"named and reserved for another": {
 			[]string{"a 1Gi m for=other/x"}, []string{"x 1Gi m volume=a"}, nil, map[string]string{"x": `volume "a" already bound to a different claim.`},
 		},
-		"named first, chosen second": {[]string{"a 1Gi m", "b 1Gi m"}, []string{"c 1Gi m", "d 1Gi m volume=a"}, nil, map[string]string{"c": "b", "d": "a"}},
-		"by selector":                {[]string{"a 1Gi m", "b 1Gi m label=gold"}, []string{"c 1Gi m label=gold"}, nil, map[string]string{"c": "b"}},
-		"too small by name":          {[]string{"v 1Gi m"}, []string{"c 2Gi m volume=v"}, nil, map[string]string{"c": `Cannot bind to requested volume "v": requested PV is too small`}},
-		"another class by name":      {[]string{"v 1Gi m"}, []string{"c 1Gi - volume=v"}, nil, map[string]string{"c": `Cannot bind to requested volume "v": storageClassName does not match`}},
-		"another access mode":        {[]string{"v 1Gi m rox"}, []string{"c 1Gi m"}, nil, map[string]string{"c": "no persistent volume fits: v: incompatible accessMode"}},
-		"another volume mode":        {[]string{"v 1Gi m block"}, []string{"c 1Gi m"}, nil, map[string]string{"c": "no persistent volume fits: v: incompatible volumeMode"}},
-		"no class is a class":        {[]string{"v 1Gi -"}, []string{"c 1Gi *"}, nil, map[string]string{"c": "v"}},
-		"the default class":          {[]string{"v 1Gi -", "w 5Gi std"}, []string{"c 1Gi *"}, []string{"std default"}, map[string]string{"c": "w"}},
-		"no volume of its class":     {[]string{"v 1Gi m"}, []string{"c 1Gi fast"}, nil, map[string]string{"c": "dir"}},
-		"a class with a provisioner": {[]string{"v 1Gi m"}, []string{"c 2Gi m"}, []string{"m"}, map[string]string{"c": "dir"}},
-		"a class without":            {nil, []string{"c 2Gi m"}, []string{"m none"}, map[string]string{"c": `no persistent volume of the class "m" is declared, and it provisions none`}},
+		"named first, chosen second":              {[]string{"a 1Gi m", "b 1Gi m"}, []string{"c 1Gi m", "d 1Gi m volume=a"}, nil, map[string]string{"c": "b", "d": "a"}},
+		"by selector":                             {[]string{"a 1Gi m", "b 1Gi m label=gold"}, []string{"c 1Gi m label=gold"}, nil, map[string]string{"c": "b"}},
+		"too small by name":                       {[]string{"v 1Gi m"}, []string{"c 2Gi m volume=v"}, nil, map[string]string{"c": `Cannot bind to requested volume "v": requested PV is too small`}},
+		"another class by name":                   {[]string{"v 1Gi m"}, []string{"c 1Gi - volume=v"}, nil, map[string]string{"c": `Cannot bind to requested volume "v": storageClassName does not match`}},
+		"another access mode":                     {[]string{"v 1Gi m rox"}, []string{"c 1Gi m"}, nil, map[string]string{"c": "no persistent volume fits: v: incompatible accessMode"}},
+		"another volume mode":                     {[]string{"v 1Gi m block"}, []string{"c 1Gi m"}, nil, map[string]string{"c": "no persistent volume fits: v: incompatible volumeMode"}},
+		"by class of attributes":                  {[]string{"a 1Gi m", "b 1Gi m attributes=fast"}, []string{"c 1Gi m attributes=fast"}, nil, map[string]string{"c": "b"}},
+		"no class is a class":                     {[]string{"v 1Gi -"}, []string{"c 1Gi *"}, nil, map[string]string{"c": "v"}},
+		"the default class":                       {[]string{"v 1Gi -", "w 5Gi std"}, []string{"c 1Gi *"}, []string{"std default"}, map[string]string{"c": "w"}},
+		"the default class by its old annotation": {[]string{"v 1Gi -", "w 5Gi std"}, []string{"c 1Gi *"}, []string{"std beta"}, map[string]string{"c": "w"}},
+		"no volume of its class":                  {[]string{"v 1Gi m"}, []string{"c 1Gi fast"}, nil, map[string]string{"c": "dir"}},
+		"a class with a provisioner":              {[]string{"v 1Gi m"}, []string{"c 2Gi m"}, []string{"m"}, map[string]string{"c": "dir"}},
+		"a class without":                         {nil, []string{"c 2Gi m"}, []string{"m none"}, map[string]string{"c": `no persistent volume of the class "m" is declared, and it provisions none`}},
 		"many that do not fit": {
 			[]string{"a 1Gi m", "b 1Gi m", "d 1Gi m", "e 1Gi m", "f 1Gi m"}, []string{"c 2Gi m"}, nil,
 			map[string]string{"c": "no persistent volume fits: a: requested PV is too small; b: requested PV is too small; d: requested PV is too small; and 2 more"},
@@ -117,6 +123,8 @@ func TestClaimsBindAsTheVolumeController(t *testing.T) {
 					switch option {
 					case "default":
 						class.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
+					case "beta":
+						class.Annotations = map[string]string{"storageclass.beta.kubernetes.io/is-default-class": "true"}
 					case "none":
 						class.Provisioner = "kubernetes.io/no-provisioner"
 					}

@@ -15,6 +15,7 @@ func TestRequestsHeldAndFreed(t *testing.T) {
 		l[v1.ResourceEphemeralStorage] = resource.MustParse("1Gi")
 		return l
 	}
+	pages := func(size string) v1.ResourceList { return v1.ResourceList{"hugepages-2Mi": resource.MustParse(size)} }
 	resized := v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{
 		Name: "c", AllocatedResources: list("1", ""), Resources: &v1.ResourceRequirements{Requests: list("3", "")},
 	}}}
@@ -40,6 +41,8 @@ func TestRequestsHeldAndFreed(t *testing.T) {
 			Resources:  &v1.ResourceRequirements{Requests: list("2", "")},
 			Containers: []v1.Container{container(storage(list("1", "1Gi")), nil)}}},
 			storage(list("2", "1Gi")), storage(list("2", "1Gi")), list("2", "")},
+		{"huge pages of the pod", v1.Pod{Spec: v1.PodSpec{Resources: &v1.ResourceRequirements{Requests: pages("8Mi")}, Containers: []v1.Container{container(pages("2Mi"), nil)}}},
+			pages("8Mi"), pages("8Mi"), pages("8Mi")},
 		{"a resize in flight", v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{named}}, Status: resized},
 			list("1", ""), list("3", ""), list("1", "")},
 	} {

@@ -74,7 +74,7 @@ func ignored(reason, paths string) []Field {
 }
 
 // ignoredReportedAtPods writes rows that are ignored, of which a warning stands at the fields of
-// the pods that lose something by it.
+// the pods that lose something by it, if any do.
 func ignoredReportedAtPods(reason, paths string) []Field {
 	return rows(paths, Field{Support: Ignored, Reason: reason, reportedAtPods: true})
 }

@@ -2,17 +2,24 @@ package manifest
 
 import "slices"
 
-const claimIsDirectory = "a claim is a directory on this machine"
+const (
+	claimIsDirectory = "a claim is a directory on this machine"
+	neverRemoved     = "podctl never removes what a volume holds"
+	unread           = "nothing reads it here"
+)
 
-// objectMeta are the metadata of everything but pods.
-var objectMeta = slices.Concat(
-	honoured(`apiVersion kind metadata.name metadata.namespace metadata.labels metadata.annotations`),
+// namedMeta are the metadata of everything but pods, without labels and annotations.
+var namedMeta = slices.Concat(
+	honoured(`apiVersion kind metadata.name metadata.namespace`),
 	ignored("metadata.name is set, and names the object", `metadata.generateName`),
 	ignored("only pods have UIDs here", `metadata.uid`),
 	ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.generation metadata.creationTimestamp
 		metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.managedFields`),
 	ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
 )
+
+// objectMeta are the metadata of everything but pods and volumes.
+var objectMeta = slices.Concat(namedMeta, ignoredReportedAtPods(unread, `metadata.labels metadata.annotations`))
 
 var configMapFields = slices.Concat(objectMeta,
 	honoured(`data binaryData immutable`),
@@ -28,27 +35,26 @@ const volumeSelectionFields = `selector storageClassName volumeName volumeAttrib
 // A claim is bound to one of the declared volumes, or else a directory of its name; what
 // chooses has no effect then, which is said where it is known (claims.go).
 var claimFields = slices.Concat(objectMeta, below("spec", claimSpecFields),
+	below("spec", honoured(`accessModes`)),
+	// Every claim must have it, so a warning would say nothing.
+	below("spec", rows(`resources`, Field{Support: Honoured, Reason: "it chooses among declared volumes; else " + claimIsDirectory + ", and has what room the disk has"})),
 	below("spec", rows(volumeSelectionFields, Field{Support: Honoured, Reason: "it chooses among the PersistentVolumes that are declared beside it; without one, " + claimIsDirectory})),
 	ignored(byServer, `status`),
 	ignored("podman reads it, Kubernetes does not", `metadata.annotations[volume.podman.io/*]`),
 )
 
 var claimSpecFields = slices.Concat(
-	honoured(`accessModes`),
-	[]Field{
-		{Path: "volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: claimIsDirectory},
-		// Every claim must have it, so a warning would say nothing.
-		{Path: "resources", Support: Honoured, Reason: "it chooses among declared volumes; else " + claimIsDirectory + ", and has what room the disk has"},
-	},
+	[]Field{{Path: "volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: claimIsDirectory}},
 	instead(claimIsDirectory+", and begins empty", "fill it in an init container", `dataSource dataSourceRef`),
 )
 
 // volumeObjectFields are those of a PersistentVolume.
-var volumeObjectFields = slices.Concat(objectMeta,
-	honoured(`spec.capacity spec.accessModes spec.claimRef spec.storageClassName spec.volumeAttributesClassName spec.volumeMode
+var volumeObjectFields = slices.Concat(namedMeta,
+	ignoredReportedAtPods(unread, `metadata.annotations`),
+	honoured(`metadata.labels spec.capacity spec.accessModes spec.claimRef spec.storageClassName spec.volumeAttributesClassName spec.volumeMode
 		spec.hostPath spec.local`),
 	rows(`spec.nodeAffinity`, Field{Support: Honoured, Reason: "as far as it is about kubernetes.io/hostname, os and arch"}),
-	rows(`spec.persistentVolumeReclaimPolicy`, Field{Support: Honoured, Reason: "podctl never removes what a volume holds"}),
+	ignoredReportedAtPods(neverRemoved, `spec.persistentVolumeReclaimPolicy`),
 	ignored("nothing is mounted: a volume is a directory of this machine", `spec.mountOptions`),
 	ignoredReportedAtPods("podctl does not mount it: a pod with a claim that is bound to it is refused", `spec.nfs spec.csi spec.iscsi spec.fc spec.cinder spec.cephfs
 		spec.rbd spec.glusterfs spec.flocker spec.azureFile spec.azureDisk spec.vsphereVolume spec.quobyte spec.photonPersistentDisk spec.portworxVolume
@@ -58,13 +64,14 @@ var volumeObjectFields = slices.Concat(objectMeta,
 
 var storageClassFields = slices.Concat(objectMeta,
 	rows(`provisioner`, Field{Support: Honoured, Reason: "podctl stands in for it with directories, but not for kubernetes.io/no-provisioner"}),
-	honoured(`volumeBindingMode allowVolumeExpansion`),
-	rows(`reclaimPolicy`, Field{Support: Honoured, Reason: "podctl never removes what a volume holds"}),
-	ignoredReportedAtPods(claimIsDirectory, `parameters mountOptions allowedTopologies`),
+	honoured(`metadata.annotations[storageclass.kubernetes.io/is-default-class] metadata.annotations[storageclass.beta.kubernetes.io/is-default-class]`),
+	ignoredReportedAtPods(neverRemoved, `reclaimPolicy`),
+	ignoredReportedAtPods(claimIsDirectory, `volumeBindingMode allowVolumeExpansion parameters mountOptions allowedTopologies`),
 )
 
 var priorityClassFields = slices.Concat(objectMeta,
-	honoured(`value globalDefault description`),
+	honoured(`value globalDefault`),
+	ignoredReportedAtPods(unread, `description`),
 	rows(`preemptionPolicy`, Field{Support: Honoured, Reason: "the pod has it; a kubelet preempts by priority alone"}),
 )
 

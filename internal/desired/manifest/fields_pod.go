@@ -36,7 +36,7 @@ var podFields = slices.Concat(
 		spec.securityContext.runAsUser spec.securityContext.runAsGroup spec.securityContext.runAsNonRoot
 		spec.securityContext.supplementalGroups spec.securityContext.supplementalGroupsPolicy
 		spec.securityContext.fsGroup spec.securityContext.fsGroupChangePolicy
-		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions spec.securityContext.seLinuxChangePolicy
+		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions
 		spec.securityContext.appArmorProfile spec.securityContext.sysctls`),
 	below("spec.resources.limits", podResourceFields), below("spec.resources.requests", podResourceFields),
 	[]Field{
@@ -46,6 +46,7 @@ var podFields = slices.Concat(
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.schedulingGroup spec.preemptionPolicy`),
 	ignoredReportedAtPods("of a declared ServiceAccount the pod has the imagePullSecrets; "+noTokenIssuer, `spec.serviceAccountName spec.serviceAccount`),
 	ignoredReportedAtPods(noTokenIssuer, `spec.automountServiceAccountToken`),
+	ignoredReportedAtPods("none of the volumes can be mounted with a label: the runtime labels the files", `spec.securityContext.seLinuxChangePolicy`),
 	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
 	refused(gateDisabled, `spec.evictionResponders`),
 	instead(noCluster, claimDevices, `spec.resources.claims spec.resourceClaims`),
@@ -75,12 +76,14 @@ var volumeFields = slices.Concat(
 	instead(noCluster, "put the certificates into a ConfigMap, and project that", `projected.sources[].clusterTrustBundle`),
 	instead(noCluster, "put the key and the certificate into a Secret, and project that", `projected.sources[].podCertificate`),
 	below("ephemeral.volumeClaimTemplate", slices.Concat(
-		honoured(`metadata.labels metadata.annotations`),
+		ignoredReportedAtPods(unread, `metadata.labels metadata.annotations`),
 		ignored("the claim is named after the pod and the volume", `metadata.name metadata.generateName metadata.namespace metadata.uid`),
 		ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.generation metadata.creationTimestamp
 			metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.managedFields`),
 		ignored("there are no controllers and no garbage collector", `metadata.ownerReferences metadata.finalizers`),
 		below("spec", claimSpecFields),
+		// Every claim must have them, so a warning would say nothing.
+		below("spec", rows(`accessModes resources`, Field{Support: Honoured, Reason: "checked as by an API server; " + claimIsDirectory + ", and has what room the disk has"})),
 		below("spec", ignored(claimIsDirectory, volumeSelectionFields)),
 	)),
 	instead("podctl has no CSI drivers", "mount the volume on this machine, and use a hostPath volume; or a persistentVolumeClaim, which is a directory here", `csi`),

@@ -37,7 +37,7 @@ func renderFields() string {
 What podctl does with each field that a manifest sets. ` + "`podctl validate -o json`" + ` says it of a manifest at hand.
 
 - **honoured**: it has the effect that it has under a kubelet. Where values stand beside it, only those do; any other is refused.
-- **ignored**: it needs a control plane, and has no effect. A warning says so once; ` + "`--strict`" + ` makes it an error.
+- **ignored**: it needs a control plane, and has no effect. A warning says so once, unless no pod loses anything by it; ` + "`--strict`" + ` makes it an error.
 - **refused**: an error with file and line; nothing starts.
 
 A row speaks for all fields below its own that have no row; rows of ` + "`spec.containers[]`" + ` also for init containers, where those have no row of

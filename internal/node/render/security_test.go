@@ -17,6 +17,7 @@ func TestRunAsNonRoot(t *testing.T) {
 	tests := []struct {
 		name         string
 		nonRoot      *bool
+		ownNonRoot   *bool
 		ofPod, own   *int64
 		image        pod.Image
 		refused      string
@@ -26,6 +27,8 @@ func TestRunAsNonRoot(t *testing.T) {
 		{name: "not asked for", image: root, uid: user(0)},
 		{name: "false", nonRoot: new(false), image: root, uid: user(0)},
 		{name: "image of root", nonRoot: new(true), image: root, refused: "image will run as root"},
+		{name: "the container's own", ownNonRoot: new(true), image: root, refused: "image will run as root"},
+		{name: "the container's own wins", nonRoot: new(true), ownNonRoot: new(false), image: root, uid: user(0)},
 		{name: "image of uid 0", nonRoot: new(true), image: pod.Image{UID: user(0)}, refused: "image will run as root"},
 		{name: "image of a number", nonRoot: new(true), image: nobody, uid: user(65534)},
 		{name: "image of no possible number", nonRoot: new(true), image: huge, refused: "invalid user id"},
@@ -39,7 +42,7 @@ func TestRunAsNonRoot(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := aPod(func(p *v1.Pod) {
 				p.Spec.SecurityContext.RunAsNonRoot, p.Spec.SecurityContext.RunAsUser = tt.nonRoot, tt.ofPod
-				p.Spec.Containers[0].SecurityContext = &v1.SecurityContext{RunAsUser: tt.own}
+				p.Spec.Containers[0].SecurityContext = &v1.SecurityContext{RunAsUser: tt.own, RunAsNonRoot: tt.ownNonRoot}
 			})
 			sc, err := containerSecurity(p, &p.Spec.Containers[0], input(func(in *ContainerInput) { in.Image = tt.image }))
 			if tt.refused != "" {
