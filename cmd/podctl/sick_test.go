@@ -10,6 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // plantSick plants pods, the first ones of which have exited containers whose statuses
@@ -107,5 +108,31 @@ func TestImagesArePrunedBesideSickContainerOfKnownSpec(t *testing.T) {
 		heal()
 		run.interrupt()
 		run.ends(shell.ExitInterrupted, 5*time.Minute)
+	})
+}
+
+// A container that crictl created in a pod of a kubelet's is in no pod.
+func TestImageOfContainerInNoPodIsInUse(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		config := &runtimeapi.PodSandboxConfig{
+			Metadata: &runtimeapi.PodSandboxMetadata{Name: "web", Namespace: "default", Uid: "u"},
+			Labels:   map[string]string{pod.UIDLabel: "u", pod.NameLabel: "web", pod.NamespaceLabel: "default"},
+		}
+		sandbox, err := w.sim.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.sim.PullImage(t.Context(), &runtimeapi.PullImageRequest{Image: &runtimeapi.ImageSpec{Image: "tools:1"}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.sim.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
+			PodSandboxId: sandbox.PodSandboxId, SandboxConfig: config,
+			Config: &runtimeapi.ContainerConfig{Metadata: &runtimeapi.ContainerMetadata{Name: "tools"}, Image: &runtimeapi.ImageSpec{Image: "tools:1"}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.told(0, aWhile, []string{`tools:1 .* default/web`}, "images")
+		w.told(0, aWhile, nil, "prune", "--yes")
+		w.told(1, aWhile, []string{`tools:1 is in use by default/web`}, "rmi", "tools:1")
 	})
 }

@@ -26,6 +26,34 @@ func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 	return c.grouped.pods([2]uint64{sv, cv}, func() []*pod.Pod { return groupAll(sandboxes, containers, c.own) }), nil
 }
 
+// ListStrays returns the containers that are in no pod, and so in none of ListPods: those
+// without a UID label in a sandbox that has one, as crictl creates them in a pod of a
+// kubelet's. Each is in a pod of its own without a UID, by the name of its sandbox.
+func (c *Client) ListStrays(ctx context.Context) ([]*pod.Pod, error) {
+	sandboxes, _, err := c.listSandboxes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	containers, _, err := c.listContainers(ctx, sandboxes)
+	if err != nil {
+		return nil, err
+	}
+	return strays(sandboxes, containers, c.own), nil
+}
+
+func strays(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) []*pod.Pod {
+	g := newGrouping(sandboxes, own)
+	var all []*pod.Pod
+	for _, c := range containers {
+		if g.ofContainer(c).uid != "" {
+			continue
+		}
+		s := g.sandboxes[c.SandboxID]
+		all = append(all, &pod.Pod{Name: s.name, Namespace: s.namespace, Containers: []*pod.Container{c.Container}})
+	}
+	return all
+}
+
 func (c *Client) listSandboxes(ctx context.Context) ([]sandboxEntry, uint64, error) {
 	return list(ctx, c.conn, sandboxListSpec, c.sandboxes)
 }

@@ -3,6 +3,7 @@ package images
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
@@ -11,6 +12,7 @@ import (
 // Runtime is the part of a CRI client that a Reader uses.
 type Runtime interface {
 	ListImages(ctx context.Context) ([]*pod.Image, error)
+	ListStrays(ctx context.Context) ([]*pod.Pod, error)
 	Version(ctx context.Context) (cri.Version, error)
 	ContainerStatus(ctx context.Context, id string) (*pod.ContainerStatus, error)
 	SandboxImage(ctx context.Context) (string, error)
@@ -25,7 +27,8 @@ type Reader struct {
 	mounted map[string][]string
 }
 
-// Read lists the images and joins them with the pods that list returns. It lists the
+// Read lists the images and joins them with the pods that list returns, and with
+// containers that are in no pod. It lists the
 // images first: one that is pulled for a container that is created meanwhile is then not
 // in the list. An error means that no image may be taken for unused; unread are the
 // containers that may mount any of them.
@@ -42,6 +45,11 @@ func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Co
 	if err != nil {
 		return nil, nil, err
 	}
+	strays, err := runtime.ListStrays(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	pods = slices.Concat(pods, strays)
 	if unread, err = r.readMounts(ctx, runtime, pods); err != nil {
 		return nil, nil, err
 	}
