@@ -12,7 +12,7 @@ const MaxColumns = 64
 // some have stands after the one that it follows there. Of too many, the columns that most
 // headers have: a node does not push out what others print.
 func MergeHeaders(headers ...[]string) []string {
-	kept := commonest(headers)
+	kept := mostCommonColumns(headers)
 	var all []string
 	for _, header := range headers {
 		after := 0
@@ -31,8 +31,8 @@ func MergeHeaders(headers ...[]string) []string {
 	return all
 }
 
-// commonest returns the columns that most headers have, as many as there may be.
-func commonest(headers [][]string) map[string]bool {
+// mostCommonColumns returns the columns that most headers have, as many as there may be.
+func mostCommonColumns(headers [][]string) map[string]bool {
 	count := map[string]int{}
 	var names []string
 	for _, header := range headers {
@@ -50,8 +50,8 @@ func commonest(headers [][]string) map[string]bool {
 	return kept
 }
 
-// Arrange returns cells below header as a row below all, which has the columns of header.
-func Arrange(all, header, cells []string) []string {
+// ArrangeCells returns cells below header as a row below all, which has the columns of header.
+func ArrangeCells(all, header, cells []string) []string {
 	if slices.Equal(all, header) && len(cells) == len(header) {
 		return cells
 	}

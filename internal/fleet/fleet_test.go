@@ -55,10 +55,10 @@ func TestColumnOrderAcrossVersions(t *testing.T) {
 		if !slices.Equal(all, young) {
 			t.Errorf("columns %v", all)
 		}
-		if got := Arrange(all, old, []string{"web", "3m"}); !slices.Equal(got, []string{"web", "-", "3m", "-"}) {
+		if got := ArrangeCells(all, old, []string{"web", "3m"}); !slices.Equal(got, []string{"web", "-", "3m", "-"}) {
 			t.Errorf("row %v", got)
 		}
-		if got := Arrange(all, young, []string{"web"}); !slices.Equal(got, []string{"web", "-", "-", "-"}) {
+		if got := ArrangeCells(all, young, []string{"web"}); !slices.Equal(got, []string{"web", "-", "-", "-"}) {
 			t.Errorf("short row %v", got)
 		}
 	}

@@ -71,7 +71,7 @@ var ErrTooMany = fmt.Errorf("more than %d items", MaxItems)
 func Values(answer []byte) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for dec := json.NewDecoder(bytes.NewReader(answer)); ; {
-		var value values
+		var value jsonValues
 		switch err := dec.Decode(&value); {
 		case errors.Is(err, io.EOF):
 			return all, nil
@@ -84,13 +84,13 @@ func Values(answer []byte) ([]json.RawMessage, error) {
 	}
 }
 
-// values are the items of an array, or one other value.
-type values []json.RawMessage
+// jsonValues are the items of an array, or one other value.
+type jsonValues []json.RawMessage
 
 // UnmarshalJSON reads no more items than there may be.
-func (v *values) UnmarshalJSON(text []byte) error {
+func (v *jsonValues) UnmarshalJSON(text []byte) error {
 	if !bytes.HasPrefix(text, []byte("[")) {
-		*v = values{slices.Clone(text)}
+		*v = jsonValues{slices.Clone(text)}
 		return nil
 	}
 	items, err := Items[json.RawMessage](text, MaxItems)

@@ -67,7 +67,7 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 	if !starting {
 		return false
 	}
-	if why, against := found.Against(d); against {
+	if why, against := found.DeferReason(d); against {
 		n.deferStart(ctx, d, why)
 		return false
 	}
@@ -77,10 +77,10 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 		return false
 	}
 	if !adopt && rec.Stopped() {
-		rec = rec.Alone(d.Document, manifest.Identity(d.Document), time.Now())
+		rec = rec.WithoutRuntimeState(d.Document, manifest.Identity(d.Document), time.Now())
 	}
 	if stopNext {
-		rec = n.records.withOwner(d, poddir.Record{Held: true, StopRequested: time.Now()})
+		rec = n.records.withOwner(d, poddir.Record{StayStopped: true, StopRequested: time.Now()})
 		if err := poddir.CreateRecord(n.opts.Facts.Dir(d.UID()), rec); err != nil {
 			n.log.Warn("the pod may start again if podctl is killed", "uid", d.UID(), "err", err)
 		}

@@ -20,7 +20,7 @@ func (n *Node) recordFor(d Desired, adopt bool) (poddir.Record, error) {
 		n.opts.Dirs.Own(d.UID())
 		return poddir.ReadRecord(n.opts.Facts.Dir(d.UID())), nil
 	}
-	if held, err := n.locks.HeldOn(rec.Runtime(), d.FullName()); err != nil || held {
+	if held, err := n.locks.IsHeldOn(rec.Runtime(), d.FullName()); err != nil || held {
 		return rec, hint.Errorf("give this runtime directories of its own with --root and --log-dir, or remove the other pod",
 			"the directory %s belongs to a pod on another runtime (podctl %s)", dir, rec.Owner)
 	}

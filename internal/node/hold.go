@@ -66,7 +66,7 @@ func (n *Node) requestStop(ctx context.Context, namespace, name string, grace *i
 		return p, nil
 	}
 	rec := n.records.of(e)
-	rec.Held = true
+	rec.StayStopped = true
 	rec.Stop(time.Now(), graceIfShorter(p, grace))
 	err = poddir.CreateRecord(n.opts.Facts.Dir(p.UID), rec)
 	n.records.set(e, rec) // on a full disk, too, the pod is stopped
@@ -98,7 +98,7 @@ func (e *UnrecordedError) Unwrap() error { return e.Cause }
 func (n *Node) killIfStopped(p *v1.Pod) {
 	n.pods.mu.Lock()
 	e := n.pods.get(p.UID)
-	stopped := e != nil && e.record.Held
+	stopped := e != nil && e.record.StayStopped
 	var grace *int64
 	if stopped {
 		grace = e.record.GraceLeft(time.Now())
@@ -129,7 +129,7 @@ func (n *Node) Start(ctx context.Context, namespace, name string) error {
 	switch {
 	case !active:
 		return nil
-	case !old.Held && !pod.IsTerminal(old.Phase) && !ended:
+	case !old.StayStopped && !pod.IsTerminal(old.Phase) && !ended:
 		return fmt.Errorf("pod %s %w", pod.DisplayName(namespace, name), ErrNotStopped)
 	}
 	// A podctl that is killed from here on starts the pod: one that was stopped and is not

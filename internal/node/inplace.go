@@ -57,9 +57,9 @@ func (n *Node) canContinueAs(uid types.UID, held, want Desired) bool {
 	return n.isInPlace(held.Pod, want.Pod)
 }
 
-// RunsBy reports whether this podctl, or one before it on this runtime, ran the pod last by
-// this document.
-func (n *Node) RunsBy(uid types.UID, document []byte) bool {
+// RanManifest reports whether this document is the one by which the pod was last run on this
+// runtime.
+func (n *Node) RanManifest(uid types.UID, document []byte) bool {
 	rec := poddir.ReadRecord(n.opts.Facts.Dir(uid))
 	return rec.Manifest == poddir.Fingerprint(document) && !rec.IsElsewhere(n.locks.Runtime(), n.locks.Fingerprint())
 }

@@ -226,7 +226,7 @@ func TestDocumentThatAPodRunsByIsRemembered(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			for _, d := range []Desired{one, two} {
-				if got, want := p.RunsBy(d.UID(), d.Document), bytes.Equal(d.Document, by.Document); got != want {
+				if got, want := p.RanManifest(d.UID(), d.Document), bytes.Equal(d.Document, by.Document); got != want {
 					t.Errorf("runs by %s: %v, want %v", d.Document, got, want)
 				}
 			}

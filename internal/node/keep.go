@@ -39,7 +39,7 @@ func (n *Node) keepPodsOfPartialSources(ctx context.Context, found *lifecycle.Fi
 	stop := found.Stop
 	found.Stop = nil
 	for _, p := range stop {
-		if !found.Unwanted[p.UID] {
+		if !found.NotDesired[p.UID] {
 			found.Stop = append(found.Stop, p) // another pod of its name is desired
 			continue
 		}

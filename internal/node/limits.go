@@ -54,7 +54,7 @@ func (l *limitWatcher) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			pods := l.pods.withStorageLimit()
+			pods := l.pods.podsWithStorageLimit()
 			layers := l.readLayers(ctx, pods)
 			m.start(ctx, pods, func(measuring context.Context, p *v1.Pod) {
 				if why, over := l.overLimit(measuring, p, layers); over && l.pods.runsSpec(p) {
@@ -83,15 +83,15 @@ func (l *limitWatcher) overLimit(ctx context.Context, p *v1.Pod, layers *writabl
 
 // evictNow evicts a pod at once, for what it uses.
 func (l *limitWatcher) evictNow(ctx context.Context, p *v1.Pod, why event.Eviction) {
-	l.observer.Evicted(evictionSignal(why))
+	l.observer.Evicted(evictionSignalOf(why))
 	if err := l.evictor.failAndWait(ctx, p, why, new(int64(evictionGrace))); err != nil && ctx.Err() == nil {
 		l.log.Warn("evict pod", "pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "err", err)
 	}
 }
 
-// evictionSignal is the kubelet's name of what a pod has too much of
+// evictionSignalOf returns the kubelet's eviction signal
 // (pkg/kubelet/eviction/eviction_manager.go).
-func evictionSignal(why event.Eviction) string {
+func evictionSignalOf(why event.Eviction) string {
 	switch {
 	case why.Volume != "":
 		return "emptydirfs.limit"
@@ -135,9 +135,8 @@ func (m *measurements) start(ctx context.Context, pods []*v1.Pod, measure func(c
 	}
 }
 
-// withStorageLimit are the pods with a limit of their storage that may run and may be
-// evicted.
-func (t *podTable) withStorageLimit() []*v1.Pod {
+// podsWithStorageLimit returns the pods that have a storage limit, may run and may be evicted.
+func (t *podTable) podsWithStorageLimit() []*v1.Pod {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var pods []*v1.Pod

@@ -66,7 +66,7 @@ func (l *nameLocks) release(fullName string) {
 // killed (podctl orphans).
 func (l *nameLocks) heartbeat() {
 	l.restore()
-	if err := l.locks.Beat(time.Now()); err != nil {
+	if err := l.locks.WriteHeartbeat(time.Now()); err != nil {
 		l.log.Debug("date the instance's lock", "err", err)
 	}
 }

@@ -103,9 +103,9 @@ type Host interface {
 	// FreeLogSpace returns how many bytes are free for container logs. The error is
 	// errors.ErrUnsupported if that is never known.
 	FreeLogSpace() (uint64, error)
-	// SeparateImages reports whether images and writable layers are on another file system
-	// than the directories of pods.
-	SeparateImages(ctx context.Context) (bool, error)
+	// HasDedicatedImageFs reports whether images and writable layers are on another file system
+	// than the directories of pods (pkg/kubelet/stats/cri_stats_provider.go).
+	HasDedicatedImageFs(ctx context.Context) (bool, error)
 	// RunDirRestored is called by the loop after deleted locks were taken again: what
 	// else was in the run directory is gone.
 	RunDirRestored()
@@ -127,8 +127,8 @@ func (StaticHost) UserIDs(context.Context, types.UID) (first, length uint32, err
 // FreeLogSpace implements Host: it is not known.
 func (StaticHost) FreeLogSpace() (uint64, error) { return 0, errors.ErrUnsupported }
 
-// SeparateImages implements Host: they are not.
-func (StaticHost) SeparateImages(context.Context) (bool, error) { return false, nil }
+// HasDedicatedImageFs implements Host: they are not.
+func (StaticHost) HasDedicatedImageFs(context.Context) (bool, error) { return false, nil }
 
 // RunDirRestored implements Host.
 func (StaticHost) RunDirRestored() {}

@@ -44,7 +44,7 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 	if res.Resized {
 		o.n.pleg.RequestReinspect(in.Pod.UID) // no listing shows the difference
 	}
-	o.n.probes.Hurry(in.Pod.UID, &res.Status)
+	o.n.probes.ProbeNow(in.Pod.UID, &res.Status)
 	if res.Terminal {
 		o.n.records.updateEnded(in.Pod.UID, res.Status)
 	}

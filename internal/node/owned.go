@@ -25,12 +25,12 @@ func (n *Node) leaveOwned(ctx context.Context, found *lifecycle.Findings) {
 	}
 	isOwned := func(p *pod.Pod) bool {
 		if err != nil {
-			found.Postpone(p)
+			found.MarkUnread(p)
 			return true
 		}
 		why := ownerOf(p)
 		if why != nil {
-			found.Hold(p, why)
+			found.MarkManagedByOther(p, why)
 		}
 		return why != nil
 	}

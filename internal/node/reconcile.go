@@ -96,11 +96,11 @@ func (n *Node) startDue(ctx context.Context, uids []types.UID, desired map[types
 	}
 	cache := n.leftovers.newCache(ctx, listed)
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.pods.isHandled(uid) }
-	found := lifecycle.Look(listed, isKnown, desired, n.opts.Instance)
+	found := lifecycle.Classify(listed, isKnown, desired, n.opts.Instance)
 	unread := n.keepPodsOfPartialSources(ctx, &found)
 	if full && !n.desired.isPartial() {
 		if n.opts.KillUnknown {
-			found.StopUnknown(lifecycle.Unknowns(listed, isKnown, desired, n.opts.Instance))
+			found.StopUnknown(lifecycle.UnknownPods(listed, isKnown, desired, n.opts.Instance))
 		}
 		for _, leftover := range n.leftovers.ofInstance(cache, desired) {
 			n.removeLeftover(ctx, leftover)

@@ -74,7 +74,7 @@ const (
 func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 	end := time.Now().Add(within)
 	ended := func(e *entry) bool {
-		return e.Phase == lifecycle.Rejected || !e.hasNext() && (e.stage == worker.Finished || e.record.Held)
+		return e.Phase == lifecycle.Rejected || !e.hasNext() && (e.stage == worker.Finished || e.record.StayStopped)
 	}
 	notNow := func(e *entry) bool { return ended(e) || pod.IsCritical(e.Pod) }
 	critical := min(within/criticalShare, criticalMost)

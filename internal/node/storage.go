@@ -91,7 +91,7 @@ func (l *limitWatcher) readLayers(ctx context.Context, pods []*v1.Pod) *writable
 			layers.bytes[c.ID] = int64(*c.WritableLayer)
 		}
 	}
-	if layers.separate, err = l.host.SeparateImages(ctx); err != nil {
+	if layers.separate, err = l.host.HasDedicatedImageFs(ctx); err != nil {
 		l.log.Debug("find file system of images", "err", err)
 		layers.separate = true // not known: no container is evicted for it
 	}

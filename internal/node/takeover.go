@@ -26,7 +26,7 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 		held, err := n.manifestOf(ctx, p)
 		switch {
 		case isUnanswered(err):
-			found.Postpone(p)
+			found.MarkUnread(p)
 		case err == nil && !n.canContinueAs(p.UID, held, want[p.UID]):
 			older = append(older, p)
 		default:
@@ -47,13 +47,13 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.Findings) {
 	for _, p := range pods {
 		if err := n.locks.Claim(p.FullName()); err != nil {
-			found.Hold(p, err) // another podctl process manages it by now
+			found.MarkManagedByOther(p, err) // another podctl process manages it by now
 			continue
 		}
 		d, err := n.manifestOf(ctx, p)
 		if isUnanswered(err) {
 			n.log.Warn("stop a pod later", "pod", p.FullName(), "uid", p.UID, "err", err)
-			found.Postpone(p)
+			found.MarkUnread(p)
 			n.names.release(p.FullName())
 			continue
 		}

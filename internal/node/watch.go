@@ -34,7 +34,7 @@ func (n *Node) Pods() []Info {
 func (t *podTable) info(uid types.UID, e *entry, w worker.Info) Info {
 	info := Info{
 		Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, WorkerPhase: e.stage, Lifecycle: e.Phase,
-		Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.hasNext(), Stopped: e.record.Held && !e.hasNext(),
+		Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.hasNext(), Stopped: e.record.StayStopped && !e.hasNext(),
 		Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
 		LastError: w.LastError, Grace: w.Grace, Unready: t.containers.Unready(uid), BackOffs: t.containers.BackOffs(uid),
 	}
@@ -172,7 +172,7 @@ func (n *Node) stopReason(p *v1.Pod, cause worker.Cause) event.StopReason {
 		return ""
 	case n.pods.drain != nil:
 		return event.Shutdown
-	case e.record.Held && !e.hasNext():
+	case e.record.StayStopped && !e.hasNext():
 		return event.ByCommand
 	}
 	if n.desired.wants(p.Namespace, p.Name) {

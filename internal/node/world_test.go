@@ -367,8 +367,8 @@ type worldHost struct {
 	w *world
 }
 
-// SeparateImages implements Host.
-func (h worldHost) SeparateImages(context.Context) (bool, error) { return h.w.separateImages, nil }
+// HasDedicatedImageFs implements Host.
+func (h worldHost) HasDedicatedImageFs(context.Context) (bool, error) { return h.w.separateImages, nil }
 
 // FreeLogSpace implements Host: it is not known unless the test sets it.
 func (h worldHost) FreeLogSpace() (uint64, error) {

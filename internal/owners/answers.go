@@ -114,13 +114,13 @@ type nameHolder struct {
 	silent bool
 }
 
-// errUnasked: no owner was asked.
-var errUnasked = errors.New("its owners were not asked")
+// errNotAsked: no owner was asked.
+var errNotAsked = errors.New("its owners were not asked")
 
-// Unasked returns answers of no owner: by them each pod that may have an owner is
+// NotAsked returns Answers for which no owner was asked: each pod that may have an owner is
 // Unknown.
-func Unasked() *Answers {
-	return &Answers{Unseen: errUnasked, Kubelet: Kubelet{Unsettled: errUnasked}}
+func NotAsked() *Answers {
+	return &Answers{Unseen: errNotAsked, Kubelet: Kubelet{Unsettled: errNotAsked}}
 }
 
 // Desired returns the source that desires the pod of a directory, by its UID or its name,

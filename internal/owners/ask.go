@@ -66,41 +66,41 @@ type Asker struct {
 	Known map[string]owner.Exit
 }
 
-// Asking are questions that were begun.
-type Asking struct {
+// PendingAnswers are the questions that Start began; its methods wait for the answers.
+type PendingAnswers struct {
 	asker *Asker
-	q     *processes
+	q     *processAsker
 	here  func() ([]Process, error)
 }
 
-// Begin asks the podctl processes of the runtime's directory, and returns at once.
-func (a *Asker) Begin(ctx context.Context) *Asking {
-	q := &processes{dir: a.Locks, self: a.SelfID, dial: a.Dial, procs: a.Procs}
-	q.holders = sync.OnceValue(func() owner.Holders { return owner.ReadHolders(a.Procs) })
+// Start asks the podctl processes of the runtime's directory, and returns at once.
+func (a *Asker) Start(ctx context.Context) *PendingAnswers {
+	q := &processAsker{dir: a.Locks, self: a.SelfID, dial: a.Dial, procs: a.Procs}
+	q.holders = sync.OnceValue(func() owner.LockHolders { return owner.ReadLockHolders(a.Procs) })
 	var found []Process
 	var err error
 	var asking sync.WaitGroup
 	if !a.ElsewhereOnly {
-		asking.Go(func() { found, err = q.here(ctx) })
+		asking.Go(func() { found, err = q.askThisDir(ctx) })
 	}
-	return &Asking{asker: a, q: q, here: func() ([]Process, error) { asking.Wait(); return found, err }}
+	return &PendingAnswers{asker: a, q: q, here: func() ([]Process, error) { asking.Wait(); return found, err }}
 }
 
 // Ask is Begin and Answers at once.
 func (a *Asker) Ask(ctx context.Context, client *cri.Client, listed []*pod.Pod) (*Answers, error) {
-	return a.Begin(ctx).Answers(ctx, client, listed)
+	return a.Start(ctx).Answers(ctx, client, listed)
 }
 
-// Reported returns what the processes of the runtime's directory answered: all that is
+// ProcessAnswers returns what the processes of the runtime's directory answered: all that is
 // known while the runtime does not answer.
-func (k *Asking) Reported() (*Answers, error) {
+func (k *PendingAnswers) ProcessAnswers() (*Answers, error) {
 	found, err := k.here()
 	return &Answers{Processes: found}, err
 }
 
 // Answers waits for the answers, and asks everybody else on whom the verdict about a
 // listed pod depends. An owner that does not answer is no error: it is in the answers.
-func (k *Asking) Answers(ctx context.Context, client *cri.Client, listed []*pod.Pod) (*Answers, error) {
+func (k *PendingAnswers) Answers(ctx context.Context, client *cri.Client, listed []*pod.Pod) (*Answers, error) {
 	a := &Answers{Exited: map[string]owner.Exit{}, names: map[string]nameHolder{}}
 	if k.q.runtime == nil {
 		k.q.runtime = sync.OnceValue(func() owner.Runtime {
@@ -118,7 +118,7 @@ func (k *Asking) Answers(ctx context.Context, client *cri.Client, listed []*pod.
 		return nil, err
 	}
 	a.Unread = err
-	if unclaimed := slices.DeleteFunc(slices.Clone(listed), a.isRun); len(unclaimed) > 0 || k.asker.Everybody {
+	if unclaimed := slices.DeleteFunc(slices.Clone(listed), a.isFromRun); len(unclaimed) > 0 || k.asker.Everybody {
 		k.askOthers(ctx, a, unclaimed)
 		if err := k.readExits(a, unclaimed); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return nil, err
@@ -135,8 +135,8 @@ func (k *Asking) Answers(ctx context.Context, client *cri.Client, listed []*pod.
 	return a, ctx.Err()
 }
 
-// isRun reports whether a process of the runtime's directory answered that it runs the pod.
-func (a *Answers) isRun(p *pod.Pod) bool {
+// isFromRun reports whether a process of the runtime's directory answered that it runs the pod.
+func (a *Answers) isFromRun(p *pod.Pod) bool {
 	return slices.ContainsFunc(a.Processes, func(process Process) bool {
 		return process.evidence(p) == ProcessRuns
 	})
@@ -146,36 +146,36 @@ func isPodctls(p *pod.Pod) bool { return creatorOf(p) == CreatedByPodctl }
 
 // askOthers asks the processes of other directories about pods that none of the runtime's
 // own runs.
-func (k *Asking) askOthers(ctx context.Context, a *Answers, unclaimed []*pod.Pod) {
-	lost, err := k.q.holders().Lost(filepath.Dir(k.q.dir))
+func (k *PendingAnswers) askOthers(ctx context.Context, a *Answers, unclaimed []*pod.Pod) {
+	lost, err := k.q.holders().DeletedLocks(filepath.Dir(k.q.dir))
 	if err != nil {
 		a.Unread = err
 		return
 	}
-	for _, h := range lost.Living(k.q.dir) {
+	for _, h := range lost.LiveInstances(k.q.dir) {
 		if !isCommand(h.Name) && !k.asker.ElsewhereOnly {
 			a.Processes = append(a.Processes, Process{Process: control.Process{Name: h.Name, ID: h.ID}, Dir: k.q.dir, Err: errNoSocket, runtime: h.Runtime})
 		}
 	}
-	same, others, err := k.q.elsewhere(ctx, lost)
+	same, others, err := k.q.askOtherDirs(ctx, lost)
 	if err != nil && a.Unread == nil {
 		a.Unread = err
 	}
 	a.Processes, a.Others = append(a.Processes, same...), others
 	for _, p := range unclaimed {
-		if h, held := k.holderOf(a, p, lost); held {
+		if h, held := k.nameHolderOf(a, p, lost); held {
 			a.names[p.FullName()] = h
 		}
 	}
 }
 
-// holderOf returns the process that holds the name of a pod that podctl created, or may
+// nameHolderOf returns the process that holds the name of a pod that podctl created, or may
 // have created; else one of those elsewhere that do not say what they own. Where the
 // holder cannot be read, there is one.
-func (k *Asking) holderOf(a *Answers, p *pod.Pod, lost owner.LostList) (nameHolder, bool) {
+func (k *PendingAnswers) nameHolderOf(a *Answers, p *pod.Pod, lost owner.DeletedLocks) (nameHolder, bool) {
 	name := p.FullName()
 	if mayBePodctls(creatorOf(p)) && !k.asker.ElsewhereOnly {
-		h, held, err := holderIn(k.q.dir, name, lost)
+		h, held, err := findHolder(k.q.dir, name, lost)
 		if held && k.asker.Self != "" && h.Name == k.asker.Self {
 			held = false
 		}
@@ -187,16 +187,16 @@ func (k *Asking) holderOf(a *Answers, p *pod.Pod, lost owner.LostList) (nameHold
 		if !process.Elsewhere || process.Settled {
 			continue
 		}
-		if h, held, err := holderIn(process.Dir, name, lost); err != nil || held && (h.Name == "" || process.is(h.Name, h.ID)) {
+		if h, held, err := findHolder(process.Dir, name, lost); err != nil || held && (h.Name == "" || process.is(h.Name, h.ID)) {
 			return nameHolder{Process: process, silent: true}, true
 		}
 	}
 	return nameHolder{}, false
 }
 
-// holderIn returns which process holds a full name in a directory, also by a lock whose
+// findHolder returns which process holds a full name in a directory, also by a lock whose
 // file was deleted.
-func holderIn(dir, fullName string, lost owner.LostList) (owner.Holder, bool, error) {
+func findHolder(dir, fullName string, lost owner.DeletedLocks) (owner.Holder, bool, error) {
 	h, held, err := owner.HolderOf(dir, fullName)
 	if !held {
 		if deleted, isLost := lost.Holder(dir, fullName); isLost {
@@ -216,7 +216,7 @@ func (a *Answers) processNamed(h owner.Holder, dir string, err error) Process {
 }
 
 // readExits reads when the instances exited that created the pods.
-func (k *Asking) readExits(a *Answers, unclaimed []*pod.Pod) error {
+func (k *PendingAnswers) readExits(a *Answers, unclaimed []*pod.Pod) error {
 	if !k.asker.ReadExits {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (a *Asker) ReadExit(answers *Answers, instance string) error {
 	if instance == "" {
 		return nil
 	}
-	exit, err := owner.LastBeat(a.Locks, instance)
+	exit, err := owner.LastHeartbeat(a.Locks, instance)
 	if err == nil && !exit.At.IsZero() {
 		answers.Exited[instance] = exit
 	}

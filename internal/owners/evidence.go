@@ -11,14 +11,14 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// parties are who the evidence is about.
-type parties struct {
+// evidenceSources are who the evidence is about.
+type evidenceSources struct {
 	process Process
 	source  string
 }
 
 // evidence reduces what the answers say of one pod.
-func (a *Answers) evidence(p *pod.Pod) (e Evidence, who parties) {
+func (a *Answers) evidence(p *pod.Pod) (e Evidence, who evidenceSources) {
 	e.Creator = creatorOf(p)
 	e.Process, who.process = a.processOf(p)
 	e.Source, who.source = a.sourceOf(p, e.Creator)
@@ -144,12 +144,12 @@ func (a *Answers) kubeletOf(p *pod.Pod) KubeletEvidence {
 }
 
 // why is why the owner of a pod is not known; never nil.
-func (a *Answers) why(by OwnerKind, who parties) error {
+func (a *Answers) why(by OwnerKind, who evidenceSources) error {
 	switch {
 	case by == ByKubelet:
 		return a.Kubelet.Unsettled
 	case who.process.Name != "":
-		return who.process.Silence()
+		return who.process.NoAnswerError()
 	case a.Unseen != nil:
 		return a.Unseen
 	case a.Unread != nil:
@@ -161,8 +161,8 @@ func (a *Answers) why(by OwnerKind, who parties) error {
 // errHolderUnread: the lock of a pod's name is held, and does not say by whom.
 var errHolderUnread = errors.New("a podctl process holds its name, and it cannot be seen which")
 
-// Silence is why a process does not say whether it owns a pod.
-func (p *Process) Silence() error {
+// NoAnswerError is why a process does not say whether it owns a pod.
+func (p *Process) NoAnswerError() error {
 	state := "has yet to adopt its pods"
 	if p.Err != nil {
 		state = fmt.Sprintf("does not answer: %v", p.Err)

@@ -22,8 +22,8 @@ import (
 // askTimeout bounds the answer of a podctl process. It answers from memory.
 const askTimeout = 2 * time.Second
 
-// processes asks the live podctl processes of this machine.
-type processes struct {
+// processAsker asks the live podctl processes of this machine.
+type processAsker struct {
 	// dir is the directory of the runtime's locks, self the id of the process that asks,
 	// "" for a command.
 	dir, self string
@@ -33,17 +33,17 @@ type processes struct {
 	// another process's answer depends on it.
 	runtime func() owner.Runtime
 	// holders are the processes of the machine that hold locks, read at most once.
-	holders func() owner.Holders
+	holders func() owner.LockHolders
 }
 
-// here asks the processes of the runtime's own directory.
-func (q *processes) here(ctx context.Context) ([]Process, error) {
+// askThisDir asks the processes of the runtime's own directory.
+func (q *processAsker) askThisDir(ctx context.Context) ([]Process, error) {
 	return q.askDir(ctx, q.dir, nil, func(owner.Holder) bool { return true })
 }
 
-// elsewhere asks the processes of all other directories, at the same time. Those that are
+// askOtherDirs asks the processes of all other directories, at the same time. Those that are
 // known to use another runtime are not in same, but in others.
-func (q *processes) elsewhere(ctx context.Context, lost owner.LostList) (same, others []Process, err error) {
+func (q *processAsker) askOtherDirs(ctx context.Context, lost owner.DeletedLocks) (same, others []Process, err error) {
 	run := filepath.Dir(q.dir)
 	dirs, err := filepath.Glob(filepath.Join(run, "*"))
 	if err != nil {
@@ -59,7 +59,7 @@ func (q *processes) elsewhere(ctx context.Context, lost owner.LostList) (same, o
 		return dir == filepath.Clean(q.dir) || err == nil && !info.IsDir() // a lock on the run directory
 	})
 	below := len(dirs)
-	dirs = append(dirs, q.holders().Outside(run)...)
+	dirs = append(dirs, q.holders().OtherLockDirs(run)...)
 	found, errs := make([][]Process, len(dirs)), make([]error, len(dirs))
 	var asking sync.WaitGroup
 	for i, dir := range dirs {
@@ -85,7 +85,7 @@ func (q *processes) elsewhere(ctx context.Context, lost owner.LostList) (same, o
 }
 
 // differs reports whether a runtime is known to be another one than this.
-func (q *processes) differs(r owner.Runtime) bool { return r.Name != "" && r.Differs(q.runtime()) }
+func (q *processAsker) differs(r owner.Runtime) bool { return r.Name != "" && r.Differs(q.runtime()) }
 
 // firstFatal is the first error that is more than a directory which podctl must not read.
 func firstFatal(errs []error) error {
@@ -98,12 +98,12 @@ func firstFatal(errs []error) error {
 
 // askDir asks the live processes of one directory that are selected, also those whose
 // locks were deleted. Processes that stop or terminate pods for a command own none.
-func (q *processes) askDir(ctx context.Context, dir string, lost owner.LostList, selected func(owner.Holder) bool) ([]Process, error) {
-	living, clients, err := control.FindLiving(dir, q.dial)
+func (q *processAsker) askDir(ctx context.Context, dir string, lost owner.DeletedLocks, selected func(owner.Holder) bool) ([]Process, error) {
+	living, clients, err := control.FindInstances(dir, q.dial)
 	if err != nil {
 		return nil, err
 	}
-	living = slices.DeleteFunc(append(living, lost.Living(dir)...), func(h owner.Holder) bool {
+	living = slices.DeleteFunc(append(living, lost.LiveInstances(dir)...), func(h owner.Holder) bool {
 		return q.self != "" && h.ID == q.self || isCommand(h.Name) || !selected(h)
 	})
 	found := make([]Process, len(living))
@@ -139,7 +139,7 @@ const (
 )
 
 // ask asks one process for its pods.
-func (q *processes) ask(ctx context.Context, p *Process, c *control.Client) {
+func (q *processAsker) ask(ctx context.Context, p *Process, c *control.Client) {
 	asking, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	workers, err := c.Workers(asking)

@@ -33,13 +33,13 @@ func asked(t *testing.T, a Asker, runtime owner.Runtime, pods ...*pod.Pod) *Answ
 }
 
 // begin begins to ask the processes of the machine about a runtime that identifies itself.
-func begin(t *testing.T, a Asker, runtime owner.Runtime) *Asking {
+func begin(t *testing.T, a Asker, runtime owner.Runtime) *PendingAnswers {
 	t.Helper()
 	a.OwnerIsGone = true // the process of the runtime is not looked at
 	if a.Procs == "" {
 		a.Procs = proc.Default
 	}
-	asking := a.Begin(t.Context())
+	asking := a.Start(t.Context())
 	asking.q.runtime = func() owner.Runtime { return runtime }
 	return asking
 }
@@ -101,9 +101,9 @@ func TestNamesakesAndWaitingProcessesHideNoOwner(t *testing.T) {
 	}{
 		"a namesake alone adopts it":            {Answers{Processes: []Process{here}}, Manages},
 		"the silent creator elsewhere":          {Answers{Processes: []Process{here, silent}}, Unknown},
-		"creators cannot be seen":               {Answers{Processes: []Process{here}, Unseen: errUnasked}, Unknown},
-		"creators cannot be seen, and it waits": {Answers{Processes: []Process{waits}, Unseen: errUnasked}, Unknown},
-		"a directory cannot be read":            {Answers{Processes: []Process{waits}, Unread: errUnasked}, Unknown},
+		"creators cannot be seen":               {Answers{Processes: []Process{here}, Unseen: errNotAsked}, Unknown},
+		"creators cannot be seen, and it waits": {Answers{Processes: []Process{waits}, Unseen: errNotAsked}, Unknown},
+		"a directory cannot be read":            {Answers{Processes: []Process{waits}, Unread: errNotAsked}, Unknown},
 	} {
 		if v := c.answers.Judge(web); v.Relation != c.want || (v.Why != nil) != (c.want == Unknown) {
 			t.Errorf("%s: %s, %v; want %s", name, v.Relation, v.Why, c.want)
@@ -198,6 +198,6 @@ func TestProcessWithAnotherRunDirectoryOwnsItsPods(t *testing.T) {
 }
 
 // holdersOnce counts how often the open files of processes are read.
-func holdersOnce(scans *int) func() owner.Holders {
-	return sync.OnceValue(func() owner.Holders { *scans++; return owner.Holders{} })
+func holdersOnce(scans *int) func() owner.LockHolders {
+	return sync.OnceValue(func() owner.LockHolders { *scans++; return owner.LockHolders{} })
 }

@@ -52,8 +52,10 @@ func decide(e Evidence) rule {
 }
 
 func (r rule) matches(e Evidence) bool {
-	return in(e.Creator, r.creator) && in(e.Process, r.process) && in(e.Source, r.source) && in(e.Kubelet, r.kubelet) && (e.Runs || !r.runs)
+	return matchesColumn(e.Creator, r.creator) && matchesColumn(e.Process, r.process) && matchesColumn(e.Source, r.source) && matchesColumn(e.Kubelet, r.kubelet) && (e.Runs || !r.runs)
 }
 
-// in reports whether a column matches.
-func in[T comparable](v T, column []T) bool { return len(column) == 0 || slices.Contains(column, v) }
+// matchesColumn reports whether a column matches.
+func matchesColumn[T comparable](v T, column []T) bool {
+	return len(column) == 0 || slices.Contains(column, v)
+}

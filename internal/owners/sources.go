@@ -68,7 +68,7 @@ func (a *Asker) askSources(ctx context.Context, client *cri.Client, answers *Ans
 // settleKubelet completes what is known of the kubelet.
 func (a *Asker) settleKubelet(answers *Answers, listed []*pod.Pod) {
 	k := &answers.Kubelet
-	k.Unsettled = answers.unsettled(listed)
+	k.Unsettled = answers.unsettledError(listed)
 	if k.Process == nil {
 		return
 	}
@@ -81,9 +81,9 @@ func (a *Asker) settleKubelet(answers *Answers, listed []*pod.Pod) {
 // answered reports whether the kubelet answered.
 func (k *Kubelet) answered() bool { return k.Asked && k.Err == nil }
 
-// unsettled is why the pods that the kubelet desires are not known, nil if the sources
+// unsettledError is why the pods that the kubelet desires are not known, nil if the sources
 // have them all. The cluster and the static pods together stand in for its answer.
-func (a *Answers) unsettled(listed []*pod.Pod) error {
+func (a *Answers) unsettledError(listed []*pod.Pod) error {
 	k := &a.Kubelet
 	cluster := a.answered(FromCluster)
 	switch {
@@ -94,7 +94,7 @@ func (a *Answers) unsettled(listed []*pod.Pod) error {
 	case k.Process == nil && !k.answered():
 		return &kubelet.AbsentError{}
 	case !k.answered():
-		return k.notKnown(k.Err)
+		return k.unknownError(k.Err)
 	}
 	incomplete := k.Incomplete
 	if cluster {
@@ -103,17 +103,17 @@ func (a *Answers) unsettled(listed []*pod.Pod) error {
 	if incomplete != nil {
 		return hint.With(incomplete, readKubeletHint)
 	}
-	if err := a.foreign(listed); err != nil && k.Process != nil {
-		return k.notKnown(err)
+	if err := a.foreignUnknownError(listed); err != nil && k.Process != nil {
+		return k.unknownError(err)
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-// notKnown is an error that says why the pods are not known that the kubelet of this
+// unknownError is an error that says why the pods are not known that the kubelet of this
 // runtime desires.
-func (k *Kubelet) notKnown(cause error) error {
+func (k *Kubelet) unknownError(cause error) error {
 	return hint.Errorf(readKubeletHint, "a kubelet (pid %d) uses this runtime, and its desired pods are not known: %w", k.PID, cause)
 }
 
@@ -121,9 +121,9 @@ func (k *Kubelet) notKnown(cause error) error {
 const readKubeletHint = "read its pods: --kubelet https://127.0.0.1:10250 with --kubelet-token-file, or --kubelet-cert and --kubelet-key\n" +
 	"or read its sources: --kubeconfig with --node, and --static-pods"
 
-// foreign is an error if the kubelet that answered was named, and may not be the one of
+// foreignUnknownError is an error if the kubelet that answered was named, and may not be the one of
 // this runtime: none of its pods runs here.
-func (a *Answers) foreign(listed []*pod.Pod) error {
+func (a *Answers) foreignUnknownError(listed []*pod.Pod) error {
 	if !a.Kubelet.Named {
 		return nil
 	}

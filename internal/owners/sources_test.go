@@ -60,7 +60,7 @@ func TestUnsettledUntilTheKubeletAnsweredCompletely(t *testing.T) {
 		if a.Kubelet.Process, a.Kubelet.FindErr = c.process, c.err; c.process != nil {
 			a.Kubelet.PID = c.process.PID
 		}
-		err := a.unsettled(listedPods)
+		err := a.unsettledError(listedPods)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}

@@ -35,19 +35,19 @@ const (
 // ErrLost: the connection ended before the runtime reported the result.
 var ErrLost = errors.New("the connection to the runtime was lost")
 
-// upgraded is a connection after its handshake.
-type upgraded struct {
+// upgradedConn is a connection after its handshake.
+type upgradedConn struct {
 	net.Conn
 	// unread is what the handshake read beyond the response, then Conn.
 	unread io.Reader
 }
 
-func (u *upgraded) Read(p []byte) (int, error) { return u.unread.Read(p) }
+func (u *upgradedConn) Read(p []byte) (int, error) { return u.unread.Read(p) }
 
 // dial connects to a URL of the runtime and upgrades to SPDY. The connection outlives
 // ctx.
-func dial(ctx context.Context, text, protocol string) (*upgraded, error) {
-	u, err := checkURL(text, onThisHost)
+func dial(ctx context.Context, text, protocol string) (*upgradedConn, error) {
+	u, err := checkURL(text, isLocalAddr)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func connectError(ctx, handshake context.Context, u *url.URL, err error) error {
 }
 
 // upgrade makes the handshake.
-func upgrade(conn net.Conn, u *url.URL, protocol string) (*upgraded, error) {
+func upgrade(conn net.Conn, u *url.URL, protocol string) (*upgradedConn, error) {
 	req, err := http.NewRequest(http.MethodPost, u.String(), http.NoBody)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func upgrade(conn net.Conn, u *url.URL, protocol string) (*upgraded, error) {
 		return nil, fmt.Errorf("it speaks %q, not %s", got, protocol)
 	}
 	limited.N = math.MaxInt64
-	return &upgraded{Conn: conn, unread: reader}, nil
+	return &upgradedConn{Conn: conn, unread: reader}, nil
 }
 
 // connection is a SPDY connection whose error stream shows a connection that was
@@ -141,9 +141,9 @@ type connection struct {
 	close   func() error
 }
 
-// reported returns how much the runtime has reported of the result, in bytes: 0 is a
+// reportedBytes returns how much the runtime has reported of the result, in bytes: 0 is a
 // connection that was lost before.
-func (c *connection) reported() int {
+func (c *connection) reportedBytes() int {
 	if c.report == nil {
 		return 0
 	}
@@ -151,7 +151,7 @@ func (c *connection) reported() int {
 }
 
 // newConnection returns a connection that the end of ctx closes.
-func newConnection(ctx context.Context, up *upgraded) (*connection, error) {
+func newConnection(ctx context.Context, up *upgradedConn) (*connection, error) {
 	c, err := spdy.NewClientConnectionWithPings(up, pingPeriod)
 	if err != nil {
 		_ = up.Close()

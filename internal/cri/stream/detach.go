@@ -33,20 +33,20 @@ func ParseKeys(text string) ([]byte, error) {
 // which has to happen after the session: the end of the input would end a shell.
 func Detachable(ctx context.Context, in io.Reader, keys []byte) (_ context.Context, _ io.Reader, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	d := &detachable{in: term.NewEscapeProxy(in, keys), detach: cancel, done: make(chan struct{})}
+	d := &detachReader{in: term.NewEscapeProxy(in, keys), detach: cancel, done: make(chan struct{})}
 	return ctx, d, func() {
 		cancel(nil)
 		close(d.done)
 	}
 }
 
-type detachable struct {
+type detachReader struct {
 	in     io.Reader
 	detach context.CancelCauseFunc
 	done   chan struct{}
 }
 
-func (d *detachable) Read(p []byte) (int, error) {
+func (d *detachReader) Read(p []byte) (int, error) {
 	n, err := d.in.Read(p)
 	if _, typed := errors.AsType[term.EscapeError](err); typed {
 		d.detach(ErrDetached)

@@ -76,7 +76,7 @@ func Run(ctx context.Context, s Session) error {
 type upgrader struct {
 	ctx  context.Context
 	url  string
-	up   *upgraded
+	up   *upgradedConn
 	conn *connection
 	// failed is why there is no connection.
 	failed error
@@ -116,7 +116,7 @@ func (u *upgrader) result(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &exit):
 		return &ExitError{exit.Code}
-	case u.conn.reported() == 0:
+	case u.conn.reportedBytes() == 0:
 		return ErrLost
 	}
 	return err

@@ -22,9 +22,9 @@ var _ remotecommand.TerminalSizeQueue = (*Sizes)(nil)
 // NewSizes returns an empty queue.
 func NewSizes() *Sizes { return &Sizes{changed: make(chan struct{}, 1)} }
 
-// Put sends a size, in columns and lines. One without area is left out: the
+// Set sends a size, in columns and lines. One without area is left out: the
 // terminal does not have it.
-func (s *Sizes) Put(columns, lines int) {
+func (s *Sizes) Set(columns, lines int) {
 	if columns <= 0 || lines <= 0 || columns > 1<<16-1 || lines > 1<<16-1 {
 		return
 	}
@@ -67,8 +67,8 @@ func (s *Sizes) Close() {
 // second of two that follow each other at once.
 const redrawDelay = 100 * time.Millisecond
 
-// again makes Next return the size again.
-func (s *Sizes) again() {
+// resend makes Next return the size again.
+func (s *Sizes) resend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -88,7 +88,7 @@ func (s *Sizes) Next() *remotecommand.TerminalSize {
 	if s.redraw && !s.closed {
 		s.redraw = false
 		size.Width--
-		time.AfterFunc(redrawDelay, s.again)
+		time.AfterFunc(redrawDelay, s.resend)
 	}
 	return &size
 }

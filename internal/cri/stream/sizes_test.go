@@ -10,16 +10,16 @@ import (
 
 func TestOnlyLatestSizeIsSent(t *testing.T) {
 	s := NewSizes()
-	s.Put(80, 24)
-	s.Put(0, 24)
-	s.Put(132, 43)
+	s.Set(80, 24)
+	s.Set(0, 24)
+	s.Set(132, 43)
 	if got := s.Next(); got == nil || *got != (remotecommand.TerminalSize{Width: 132, Height: 43}) {
 		t.Errorf("%+v", got)
 	}
-	s.Put(1<<20, 24)
+	s.Set(1<<20, 24)
 	s.Close()
 	s.Close()
-	s.Put(80, 24)
+	s.Set(80, 24)
 	if got := s.Next(); got != nil {
 		t.Errorf("after Close: %+v", got)
 	}
@@ -29,7 +29,7 @@ func TestRedrawResizes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSizes()
 		s.Redraw()
-		s.Put(80, 24)
+		s.Set(80, 24)
 		begin := time.Now()
 		for _, want := range []remotecommand.TerminalSize{{Width: 79, Height: 24}, {Width: 80, Height: 24}} {
 			if got := s.Next(); got == nil || *got != want {

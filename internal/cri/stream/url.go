@@ -48,8 +48,8 @@ func checkURL(text string, local func(netip.Addr) bool) (*url.URL, error) {
 		"the runtime returned the streaming URL %q: not an address of this host", safeurl.Text(text))
 }
 
-// onThisHost reports whether a network interface has the address.
-func onThisHost(addr netip.Addr) bool {
+// isLocalAddr reports whether a network interface has the address.
+func isLocalAddr(addr netip.Addr) bool {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
 		return false

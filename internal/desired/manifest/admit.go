@@ -63,7 +63,7 @@ func Admit(p *Pod, objects *pod.Objects) (*Pod, []Finding) {
 	return admitted, a.findings
 }
 
-// admission is the way of one pod through the plugins.
+// admission is the state of Admit for one pod.
 type admission struct {
 	written *Pod
 	objects *pod.Objects
@@ -73,7 +73,7 @@ type admission struct {
 	findings []Finding
 }
 
-// mutableSpec returns the spec to change.
+// mutableSpec returns a copy of the spec that may be changed.
 func (a *admission) mutableSpec() *v1.PodSpec {
 	if a.pod == a.written.Pod {
 		a.pod = a.pod.DeepCopy()
@@ -223,7 +223,7 @@ func (a *admission) applyServiceAccount() {
 	}
 }
 
-// admittedPod returns the pod that was admitted, with a document that says all of it.
+// admittedPod returns the admitted pod, with a Document that has the changes.
 func (a *admission) admittedPod() *Pod {
 	value, err := unmarshal(a.written.Document)
 	doc, ok := value.(map[string]any)
@@ -251,7 +251,7 @@ func (a *admission) admittedPod() *Pod {
 	return &admitted
 }
 
-// writeChanges writes what the plugins changed into a document of the pod.
+// writeChanges writes the changes of the plugins into the pod's document.
 func (a *admission) writeChanges(doc map[string]any) {
 	metadata, _ := doc["metadata"].(map[string]any)
 	metadata["uid"] = string(a.written.UID)
@@ -286,7 +286,7 @@ func (a *admission) writeChanges(doc map[string]any) {
 	}
 }
 
-// toDocument returns a value as a document has it.
+// toDocument converts a value to the types of a parsed document.
 func toDocument(v any) any {
 	value, err := unmarshal(marshal(v))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // maxLimitRanges bounds the LimitRanges of a namespace: each is applied to each of its pods.
 const maxLimitRanges = 100
 
-// limitRangerAnnotation is the annotation that lists what the plugin added.
+// limitRangerAnnotation lists the defaults that the plugin set.
 const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
 // applyLimitRanges gives the containers the defaults of the LimitRanges of the pod's namespace,
@@ -109,7 +109,7 @@ func (a *admission) denyAll(at, name string, of v1.LimitType, messages []string)
 	}
 }
 
-// claimLimitViolations returns how a claim breaks an item of a LimitRange: only what it requests counts.
+// claimLimitViolations is like limitViolations for a claim, which has only requests.
 func claimLimitViolations(item v1.LimitRangeItem, c *v1.PersistentVolumeClaim) []string {
 	asked := c.Spec.Resources.Requests
 	messages := limitViolations(v1.LimitRangeItem{Min: item.Min}, asked, nil)
@@ -125,8 +125,8 @@ func claimLimitViolations(item v1.LimitRangeItem, c *v1.PersistentVolumeClaim) [
 	return messages
 }
 
-// limitViolations returns how requests and limits break an item of a LimitRange; TYPE stands for
-// its type.
+// limitViolations returns the messages of an item of a LimitRange that requests and limits violate;
+// TYPE is a placeholder for its type.
 func limitViolations(item v1.LimitRangeItem, requests, limits v1.ResourceList) (messages []string) {
 	say := func(format string, args ...any) { messages = append(messages, fmt.Sprintf(format, args...)) }
 	for _, name := range sortedNames(item.Min) {

@@ -31,22 +31,19 @@ type LoadOptions struct {
 	// ConfigFrom are files, directories and URLs of which only the
 	// objects are read that are no pods and no workloads.
 	ConfigFrom []string
-	// ForCluster: the pods are not podctl's to run, so that what it would refuse
-	// or ignore of them is neither a problem nor worth a warning.
+	// ForCluster: a cluster runs the pods, so that fields which podctl refuses or ignores are
+	// neither problems nor warnings.
 	ForCluster bool
 	// ServiceAccounts is what becomes of the tokens of service accounts.
 	ServiceAccounts ServiceAccounts
-	// Hostname is that of the node, for which local volumes are chosen; "" if it is not
-	// known.
+	// Hostname is the node's, for the node affinity of volumes; "" if it is not known.
 	Hostname string
-	// AllFiles: of a directory each file is read that does not begin with a dot, as by the
-	// kubelet.
+	// AllFiles reads all files of a directory that do not begin with a dot, as the kubelet does.
 	AllFiles bool
-	// SkipUnknownKinds: documents of kinds that podctl does not know have no effect, as
-	// those that need a control plane.
+	// SkipUnknownKinds skips documents of kinds that podctl does not know, with a warning.
 	SkipUnknownKinds bool
-	// ObjectsComplete: no object comes later, so that a reference that nothing declares is a
-	// problem and not a warning.
+	// ObjectsComplete: no objects come later, so that a reference to an undeclared object is a
+	// problem instead of a warning.
 	ObjectsComplete bool
 }
 
@@ -112,7 +109,7 @@ func (p *Pod) LineOf(field string) int {
 	return p.positions.find(parsePath(field)).line
 }
 
-// isSet reports whether a field that Admit reports was written.
+// isSet reports whether the manifest sets a field that Admit reports.
 func (p *Pod) isSet(field string) bool {
 	if p.positions == nil {
 		return p.lines[field] != 0
@@ -138,7 +135,7 @@ func (p *Pod) problem(field, message, hint string) Problem {
 var admissionFields = strings.Fields(`spec spec.priorityClassName spec.priority spec.preemptionPolicy spec.runtimeClassName spec.overhead
 	spec.serviceAccountName spec.serviceAccount spec.automountServiceAccountToken`)
 
-// dropTrees drops the parsed trees, but for the lines that Admit needs.
+// dropTrees frees the parsed trees, except the lines that Admit needs.
 func (p *Pod) dropTrees() {
 	if p.positions == nil {
 		return

@@ -54,23 +54,22 @@ func readSources(ctx context.Context, arg string, opts LoadOptions) (sources []s
 	return sources, problems, nil
 }
 
-// IsManifest reports by its name whether a file of a directory is read. With all it is each
-// file that does not begin with a dot (pkg/kubelet/config/file.go).
+// IsManifest reports by its name whether a file of a directory is read; with all, any that does not
+// begin with a dot (pkg/kubelet/config/file.go).
 func IsManifest(name string, all bool) bool {
 	return !strings.HasPrefix(name, ".") && (all || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)))
 }
 
-// IsSkipped reports by its name whether a file of a directory is neither read nor hidden. A
-// page about the manifests (*.md) is none of them.
+// IsSkipped reports by its name whether a file of a directory is neither read nor hidden, and worth a
+// warning: *.md is not.
 func IsSkipped(name string, all bool) bool {
 	return !IsManifest(name, all) && !strings.HasPrefix(name, ".") && filepath.Ext(name) != ".md"
 }
 
-// maxSkippedNamed bounds how many files that are passed over are named.
+// maxSkippedNamed bounds the skipped files that a warning names.
 const maxSkippedNamed = 5
 
-// SkippedWarning returns what to say of the files of a directory that are passed over:
-// nothing, or one warning.
+// SkippedWarning returns one warning about the skipped files of a directory, none without names.
 func SkippedWarning(dir string, names []string) []Problem {
 	if len(names) == 0 {
 		return nil

@@ -33,9 +33,8 @@ type Options struct {
 	ObjectsOnly bool
 	// Strict: what is worth a warning makes a file invalid.
 	Strict bool
-	// RanManifest reports whether a pod was run last by this very manifest. Of two files that name
-	// one pod, the one of which that is so keeps it when both are read for the first time;
-	// nil reports none.
+	// RanManifest reports whether the pod was last run from this manifest. When two files with the
+	// same pod are first read, the one for which it is true keeps the pod; nil is never true.
 	RanManifest func(*manifest.Pod) bool
 	// Deliver is called after each read that changed anything, and after the
 	// first one in any case, from one goroutine.
@@ -61,7 +60,7 @@ const (
 	// a program that writes a file in place has time to finish. What has arrived whole
 	// is read at once: see arrived.
 	settle = 100 * time.Millisecond
-	// firstReadTimeout is how long the pods of other sources wait for a first read.
+	// firstReadTimeout is how long a first read may delay the pods of other sources.
 	firstReadTimeout = time.Second
 )
 
@@ -130,7 +129,7 @@ func (f *follower) follow(ctx context.Context, every time.Duration, read func(co
 	}
 }
 
-// errFirstReadTimeout is the error of a first read that has not ended yet.
+// errFirstReadTimeout is the error of a source whose first read takes longer than firstReadTimeout.
 var errFirstReadTimeout = fmt.Errorf("no answer within %s", firstReadTimeout)
 
 // readOnce reads. While a first read takes long the source is delivered as one that

@@ -82,9 +82,9 @@ func answerError(verb string, err error) error {
 	return unreachable{hint.Errorf(advice, "%s: %w", verb, err)}
 }
 
-// inTime returns what do returns, or the cause of the end of ctx: a credential plugin and
+// withTimeout returns what do returns, or the cause of the end of ctx: a credential plugin and
 // the handshake of SPDY do not end with it.
-func inTime[T any](ctx context.Context, do func() (T, error)) (T, error) {
+func withTimeout[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error

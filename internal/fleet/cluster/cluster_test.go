@@ -130,7 +130,7 @@ func TestTerminalSizesAreForwarded(t *testing.T) {
 	e := podctlOn("n1", &out, nil)
 	e.TTY, e.Sizes = true, stream.NewSizes()
 	defer e.Sizes.Close()
-	e.Sizes.Put(80, 24)
+	e.Sizes.Set(80, 24)
 	if err := c.Exec(t.Context(), e); err != nil || out.String() != `{"Width":80,"Height":24}` {
 		t.Errorf("%q, %v", out.String(), err)
 	}
@@ -275,7 +275,7 @@ func TestForbiddenHintNamesPermission(t *testing.T) {
 func TestHangingCredentialPluginIsCanceled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := inTime(ctx, func() (int, error) { select {} })
+	_, err := withTimeout(ctx, func() (int, error) { select {} })
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}

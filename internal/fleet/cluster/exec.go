@@ -34,7 +34,7 @@ func (c *Client) Exec(ctx context.Context, e Exec) error {
 	if !isName(e.Pod) {
 		return invalidName("pod", e.Pod)
 	}
-	_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, c.exec(ctx, e) })
+	_, err := withTimeout(ctx, func() (struct{}, error) { return struct{}{}, c.exec(ctx, e) })
 	return err
 }
 

@@ -18,7 +18,7 @@ func (late) Deadline() (time.Time, bool) { return time.Now(), true }
 func TestCancelCauseWins(t *testing.T) {
 	cause := errors.New("no answer within 2s")
 	ctx, end := context.WithCancelCause(t.Context())
-	_, err := inTime(late{ctx}, func() (int, error) {
+	_, err := withTimeout(late{ctx}, func() (int, error) {
 		time.AfterFunc(10*time.Millisecond, func() { end(cause) })
 		return 0, os.ErrDeadlineExceeded
 	})

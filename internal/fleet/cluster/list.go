@@ -43,7 +43,7 @@ func (c *Client) Nodes(ctx context.Context, selector string) ([]string, error) {
 	if selector != "" {
 		query.Set("labelSelector", selector)
 	}
-	items, err := inTime(ctx, func() ([]node, error) {
+	items, err := withTimeout(ctx, func() ([]node, error) {
 		return list[node](ctx, c, c.base.JoinPath("api/v1/nodes"), query, apiget.Metadata)
 	})
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Client) Inspectors(ctx context.Context, q InspectorQuery) ([]fleet.Insp
 	if q.Node != "" {
 		query.Set("fieldSelector", "spec.nodeName="+q.Node)
 	}
-	items, err := inTime(ctx, func() ([]inspectorPod, error) {
+	items, err := withTimeout(ctx, func() ([]inspectorPod, error) {
 		return list[inspectorPod](ctx, c, c.base.JoinPath("api/v1/namespaces", q.Namespace, "pods"), query, apiget.JSON)
 	})
 	if err != nil {

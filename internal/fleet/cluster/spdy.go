@@ -38,10 +38,10 @@ func (c *Client) overSPDY(ctx context.Context, address *url.URL, e Exec) (connec
 	}
 	o := remotecommand.StreamOptions{Tty: e.TTY, Stdin: e.Stdin}
 	if e.Stdout != nil {
-		o.Stdout = &failing{e.Stdout, fail}
+		o.Stdout = &failingWriter{e.Stdout, fail}
 	}
 	if e.Stderr != nil && !e.TTY {
-		o.Stderr = &failing{e.Stderr, fail}
+		o.Stderr = &failingWriter{e.Stderr, fail}
 	}
 	if e.Sizes != nil {
 		o.TerminalSizeQueue = e.Sizes
@@ -61,7 +61,7 @@ func (c *Client) overSPDY(ctx context.Context, address *url.URL, e Exec) (connec
 
 // spdyTransport returns a transport that upgrades a connection, with the credentials of the
 // kubeconfig.
-func (c *Client) spdyTransport() (http.RoundTripper, *reports, error) {
+func (c *Client) spdyTransport() (http.RoundTripper, *errorStreams, error) {
 	tls, err := rest.TLSConfigFor(c.config)
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +75,7 @@ func (c *Client) spdyTransport() (http.RoundTripper, *reports, error) {
 		return nil, nil, err
 	}
 	transport, err := rest.HTTPWrappersForConfig(c.config, upgrader)
-	return transport, &reports{UpgradeRoundTripper: upgrader}, err
+	return transport, &errorStreams{UpgradeRoundTripper: upgrader}, err
 }
 
 // noRedirects refuses answers that lead elsewhere.
@@ -90,13 +90,13 @@ func (t noRedirects) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// failing is a local stream whose error ends the command.
-type failing struct {
+// failingWriter is a local stream whose error ends the command.
+type failingWriter struct {
 	io.Writer
 	fail context.CancelCauseFunc
 }
 
-func (f *failing) Write(p []byte) (int, error) {
+func (f *failingWriter) Write(p []byte) (int, error) {
 	n, err := f.Writer.Write(p)
 	if err != nil {
 		f.fail(err)
@@ -104,8 +104,8 @@ func (f *failing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// reports is an upgrader that sees the report of the result, and bounds it.
-type reports struct {
+// errorStreams is an upgrader that sees the report of the result, and bounds it.
+type errorStreams struct {
 	httpstream.UpgradeRoundTripper
 	connected bool
 
@@ -113,7 +113,7 @@ type reports struct {
 	read int
 }
 
-func (r *reports) NewConnection(resp *http.Response) (httpstream.Connection, error) {
+func (r *errorStreams) NewConnection(resp *http.Response) (httpstream.Connection, error) {
 	conn, err := r.UpgradeRoundTripper.NewConnection(resp)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (r *reports) NewConnection(resp *http.Response) (httpstream.Connection, err
 }
 
 // reported reports whether the server has said anything about the result.
-func (r *reports) reported() bool {
+func (r *errorStreams) reported() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.read > 0
@@ -131,7 +131,7 @@ func (r *reports) reported() bool {
 
 type reportConnection struct {
 	httpstream.Connection
-	reports *reports
+	reports *errorStreams
 }
 
 func (c *reportConnection) CreateStream(headers http.Header) (httpstream.Stream, error) {
@@ -144,7 +144,7 @@ func (c *reportConnection) CreateStream(headers http.Header) (httpstream.Stream,
 
 type reportStream struct {
 	httpstream.Stream
-	reports *reports
+	reports *errorStreams
 }
 
 // Read bounds the report.

@@ -73,7 +73,7 @@ type channels struct {
 func (s *channels) receive(e Exec) error {
 	s.alive()
 	s.conn.SetPongHandler(func(string) error { s.alive(); return nil })
-	report := &limited{left: maxReport}
+	report := &limitedBuffer{left: maxReport}
 	to := map[byte]io.Writer{remotecommand.StreamStdOut: e.Stdout, remotecommand.StreamStdErr: e.Stderr, remotecommand.StreamErr: report}
 	for {
 		kind, message, err := s.conn.NextReader()
@@ -149,13 +149,13 @@ func (s *channels) send(message []byte) error {
 	return s.conn.WriteMessage(gorilla.BinaryMessage, message)
 }
 
-// limited keeps what is written to it up to a limit, and fails then.
-type limited struct {
+// limitedBuffer keeps what is written to it up to a limit, and fails then.
+type limitedBuffer struct {
 	text []byte
 	left int
 }
 
-func (l *limited) Write(p []byte) (int, error) {
+func (l *limitedBuffer) Write(p []byte) (int, error) {
 	if l.left -= len(p); l.left < 0 {
 		return 0, fmt.Errorf("the report of the command's result is larger than %d KiB", maxReport>>10)
 	}

@@ -28,7 +28,7 @@ type Runtime interface {
 	StopContainer(ctx context.Context, id string, grace time.Duration) error
 	StopPodSandbox(ctx context.Context, id string) error
 	RemovePodSandbox(ctx context.Context, id string) error
-	// Images returns all images; those that a container is made of or mounts
+	// ImagesToRemove returns all images; those that a container is made of or mounts
 	// are marked as used.
 	Images(ctx context.Context) ([]Image, error)
 	RemoveImage(ctx context.Context, id string) error
@@ -51,7 +51,7 @@ type Options struct {
 	// RemoveLogs removes the logs of a container that was removed; nil keeps them.
 	// Those of an evicted pod stay as long as the pod.
 	RemoveLogs func(*pod.Pod, *pod.Container) error
-	// Containers and Images define what is garbage.
+	// ContainersToRemove and Images define what is garbage.
 	Containers Policy
 	Images     ImagePolicy
 	Log        *slog.Logger
@@ -76,21 +76,21 @@ func (c *Collector) Run(ctx context.Context) {
 	containers, images := time.NewTicker(containerPeriod), time.NewTicker(imagePeriod)
 	defer containers.Stop()
 	defer images.Stop()
-	c.images(ctx) // so that it is known from the start how old each is
+	c.collectImages(ctx) // so that it is known from the start how old each is
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-containers.C:
-			c.containers(ctx)
+			c.collectContainers(ctx)
 		case <-images.C:
-			c.images(ctx)
+			c.collectImages(ctx)
 		}
 	}
 }
 
-// containers removes dead containers and sandboxes.
-func (c *Collector) containers(ctx context.Context) {
+// collectContainers removes dead containers and sandboxes.
+func (c *Collector) collectContainers(ctx context.Context) {
 	mine := c.o.Mine()
 	evicted := map[types.UID]bool{}
 	if c.o.Evicted != nil {
@@ -113,7 +113,7 @@ func (c *Collector) containers(ctx context.Context) {
 	}
 	now := time.Now()
 	all := Policy{MinAge: c.o.Containers.MinAge, MaxContainers: -1}
-	for _, dead := range append(Containers(gone, all, now), Containers(kept, c.o.Containers, now)...) {
+	for _, dead := range append(ContainersToRemove(gone, all, now), ContainersToRemove(kept, c.o.Containers, now)...) {
 		var err error
 		if dead.State == pod.Unknown { // it may run
 			err = c.o.Runtime.StopContainer(ctx, dead.ID, unknownGrace)
@@ -124,39 +124,39 @@ func (c *Collector) containers(ctx context.Context) {
 		if err == nil && c.o.RemoveLogs != nil && !evicted[podOf[dead].UID] {
 			err = c.o.RemoveLogs(podOf[dead], dead)
 		}
-		c.did("remove dead container", dead.ID, err)
+		c.logRemoval("remove dead container", dead.ID, err)
 	}
-	for _, s := range append(Sandboxes(gone, 0), Sandboxes(kept, 1)...) {
+	for _, s := range append(SandboxesToRemove(gone, 0), SandboxesToRemove(kept, 1)...) {
 		err := c.o.Runtime.StopPodSandbox(ctx, s.ID) // its network may be left
 		if err == nil {
 			err = c.o.Runtime.RemovePodSandbox(ctx, s.ID)
 		}
-		c.did("remove dead sandbox", s.ID, err)
+		c.logRemoval("remove dead sandbox", s.ID, err)
 	}
 }
 
-// images removes unused images where the disk is full.
-func (c *Collector) images(ctx context.Context) {
+// collectImages removes unused images where the disk is full.
+func (c *Collector) collectImages(ctx context.Context) {
 	now := time.Now()
 	images, err := c.o.Runtime.Images(ctx)
 	if err != nil {
 		c.o.Log.Warn("collect images", "err", err)
 		return
 	}
-	c.seen = Look(c.seen, images, now)
+	c.seen = UpdateSeen(c.seen, images, now)
 	capacity, available, err := c.o.Runtime.ImageSpace(ctx)
 	if err != nil {
 		c.o.Log.Warn("collect images", "err", err)
 		return
 	}
-	need := c.o.Images.Need(capacity, available)
+	need := c.o.Images.BytesToFree(capacity, available)
 	if need == 0 {
 		return
 	}
 	var freed uint64
-	for _, i := range Images(images, c.seen, need, c.o.Images, now) {
+	for _, i := range ImagesToRemove(images, c.seen, need, c.o.Images, now) {
 		err := c.o.Runtime.RemoveImage(ctx, i.ID)
-		if c.did("remove unused image", i.ID, err); err == nil {
+		if c.logRemoval("remove unused image", i.ID, err); err == nil {
 			freed += i.Size
 		}
 	}
@@ -165,8 +165,8 @@ func (c *Collector) images(ctx context.Context) {
 	}
 }
 
-// did logs what was done, or why not.
-func (c *Collector) did(what, id string, err error) {
+// logRemoval logs what was done, or why not.
+func (c *Collector) logRemoval(what, id string, err error) {
 	if err != nil {
 		c.o.Log.Warn(what, "id", id, "err", err)
 		return

@@ -110,7 +110,7 @@ func TestCollectEvictedPod(t *testing.T) {
 			},
 			Containers: Policy{MaxPerContainer: 1, MaxContainers: -1},
 		})
-		c.containers(t.Context())
+		c.collectContainers(t.Context())
 		want := []string{"container evicted/c-0", "container evicted/c-1", "container kept/c-0", "stop dead-evicted", "sandbox dead-evicted"}
 		if !slices.Equal(f.removed, want) || logs != 1 {
 			t.Errorf("removed %v and the logs of %d containers, want %v and 1", f.removed, logs, want)

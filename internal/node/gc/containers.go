@@ -22,12 +22,12 @@ type unit struct {
 	containers []*pod.Container // newest first
 }
 
-// Containers returns the dead containers that exceed the policy, oldest first
+// ContainersToRemove returns the dead containers that exceed the policy, oldest first
 // within a name.
-func Containers(pods []*pod.Pod, p Policy, now time.Time) []*pod.Container {
+func ContainersToRemove(pods []*pod.Pod, p Policy, now time.Time) []*pod.Container {
 	var units []*unit
 	for _, each := range pods {
-		units = append(units, deadOf(each, now.Add(-p.MinAge))...)
+		units = append(units, deadContainersOf(each, now.Add(-p.MinAge))...)
 	}
 	var gone []*pod.Container
 	shrink := func(limit int) {
@@ -55,9 +55,9 @@ func Containers(pods []*pod.Pod, p Policy, now time.Time) []*pod.Container {
 	return append(gone, left[:max(0, len(left)-p.MaxContainers)]...)
 }
 
-// deadOf returns the containers of a pod that are not running and were created
+// deadContainersOf returns the containers of a pod that are not running and were created
 // before, by name.
-func deadOf(p *pod.Pod, before time.Time) []*unit {
+func deadContainersOf(p *pod.Pod, before time.Time) []*unit {
 	byName := map[string]*unit{}
 	var units []*unit
 	for _, c := range p.Containers {
@@ -82,9 +82,9 @@ func countContainers(units []*unit) int {
 	return n
 }
 
-// Sandboxes returns the dead sandboxes without containers, oldest first within a
+// SandboxesToRemove returns the dead sandboxes without containers, oldest first within a
 // pod. The newest keep sandboxes of each pod stay.
-func Sandboxes(pods []*pod.Pod, keep int) []*pod.Sandbox {
+func SandboxesToRemove(pods []*pod.Pod, keep int) []*pod.Sandbox {
 	var gone []*pod.Sandbox
 	for _, p := range pods {
 		used := map[string]bool{}

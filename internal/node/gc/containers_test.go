@@ -48,7 +48,7 @@ func TestContainersToRemove(t *testing.T) {
 		{"in all: enough room", Policy{0, -1, 2}, []*pod.Pod{make1("a", "c-1:dead@2 c-0:dead@3")}, ""},
 	} {
 		var got []string
-		for _, gone := range Containers(c.pods, c.policy, now) {
+		for _, gone := range ContainersToRemove(c.pods, c.policy, now) {
 			got = append(got, gone.ID)
 		}
 		if strings.Join(got, " ") != c.want {
@@ -69,7 +69,7 @@ func TestSandboxesToRemove(t *testing.T) {
 	// Never a ready one, nor one with a container; the newest of an evicted pod only.
 	for keep, want := range [][]string{{"empty-1", "empty-2", "new", "b"}, {"empty-1", "empty-2"}} {
 		var got []string
-		for _, s := range Sandboxes([]*pod.Pod{p, alone}, keep) {
+		for _, s := range SandboxesToRemove([]*pod.Pod{p, alone}, keep) {
 			got = append(got, s.ID)
 		}
 		if !slices.Equal(got, want) {

@@ -19,9 +19,9 @@ type Image struct {
 // Seen is when an image was first seen and last used.
 type Seen struct{ First, Used time.Time }
 
-// Look returns what is known of the images once they were listed: those that are
+// UpdateSeen returns what is known of the images once they were listed: those that are
 // gone are forgotten. Pure; before is not changed.
-func Look(before map[string]Seen, images []Image, now time.Time) map[string]Seen {
+func UpdateSeen(before map[string]Seen, images []Image, now time.Time) map[string]Seen {
 	seen := map[string]Seen{}
 	for _, i := range images {
 		s, known := before[i.ID]
@@ -45,8 +45,8 @@ type ImagePolicy struct {
 	MinAge time.Duration
 }
 
-// Need returns how many bytes are to be freed of a file system; 0 is none.
-func (p ImagePolicy) Need(capacity, available uint64) uint64 {
+// BytesToFree returns how many bytes are to be freed of a file system; 0 is none.
+func (p ImagePolicy) BytesToFree(capacity, available uint64) uint64 {
 	available = min(available, capacity)
 	if capacity == 0 || p.High >= 100 || 100-int(available*100/capacity) < p.High {
 		return 0
@@ -55,10 +55,10 @@ func (p ImagePolicy) Need(capacity, available uint64) uint64 {
 	return free - min(free, available)
 }
 
-// Images returns the images to remove for that many bytes: neither used nor
+// ImagesToRemove returns the images to remove for that many bytes: neither used nor
 // pinned nor young, the ones that were used longest ago first and, of those,
 // the ones that were seen first. They may free less than was asked for. Pure.
-func Images(images []Image, seen map[string]Seen, need uint64, p ImagePolicy, now time.Time) []Image {
+func ImagesToRemove(images []Image, seen map[string]Seen, need uint64, p ImagePolicy, now time.Time) []Image {
 	var free []Image
 	for _, i := range images {
 		s := seen[i.ID]

@@ -18,7 +18,7 @@ func TestImagesToRemove(t *testing.T) {
 	}
 	for need, want := range map[uint64]string{0: "", 1: "never-1", 10: "never-1", 11: "never-1 never-2", 1000: "never-1 never-2 stale recent"} {
 		var got []string
-		for _, i := range Images(images, seen, need, ImagePolicy{MinAge: 2 * time.Minute}, now) {
+		for _, i := range ImagesToRemove(images, seen, need, ImagePolicy{MinAge: 2 * time.Minute}, now) {
 			got = append(got, i.ID)
 		}
 		if strings.Join(got, " ") != want {
@@ -41,16 +41,16 @@ func TestNeed(t *testing.T) {
 		{1000, 2000, 0, p},
 		{1000, 0, 0, ImagePolicy{High: 100, Low: 80}},
 	} {
-		if got := c.policy.Need(c.capacity, c.available); got != c.want {
+		if got := c.policy.BytesToFree(c.capacity, c.available); got != c.want {
 			t.Errorf("%d of %d free: need %d, want %d", c.available, c.capacity, got, c.want)
 		}
 	}
 }
 
 func TestImageLastUsed(t *testing.T) {
-	first := Look(nil, []Image{{ID: "a", Used: true}, {ID: "b"}}, now)
+	first := UpdateSeen(nil, []Image{{ID: "a", Used: true}, {ID: "b"}}, now)
 	later := now.Add(time.Hour)
-	second := Look(first, []Image{{ID: "a"}, {ID: "c"}}, later)
+	second := UpdateSeen(first, []Image{{ID: "a"}, {ID: "c"}}, later)
 	if want := (Seen{First: now, Used: now}); second["a"] != want {
 		t.Errorf("a %+v, want %+v", second["a"], want)
 	}

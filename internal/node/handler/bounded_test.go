@@ -75,7 +75,7 @@ func TestOutputIsBounded(t *testing.T) {
 			if len(output) > limit || output == "" || err != nil {
 				t.Errorf("a probe says %d bytes, %v", len(output), err)
 			}
-			_, err = handler.Run(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get})
+			_, err = handler.RunHook(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get})
 			if err != nil && len(err.Error()) > limit {
 				t.Errorf("a hook says %d bytes", len(err.Error()))
 			}
@@ -96,7 +96,7 @@ func TestOutputIsBounded(t *testing.T) {
 		x := execFunc(func(context.Context, string, []string, time.Duration) ([]byte, int32, error) {
 			return []byte(strings.Repeat("y", 16<<20)), 1, cause
 		})
-		ran, err := handler.Run(t.Context(), x, handler.Target{}, execHandler("x"))
+		ran, err := handler.RunHook(t.Context(), x, handler.Target{}, execHandler("x"))
 		if len(ran.Output) != limit || !errors.Is(err, cause) || len(err.Error()) != limit {
 			t.Errorf("a hook says %d bytes and fails with %d", len(ran.Output), len(err.Error()))
 		}
@@ -113,7 +113,7 @@ func TestMaskBeforeCut(t *testing.T) {
 	})
 	target := handler.Target{Brief: func(text string, n int) string { return fmt.Sprint(len(text), " to ", n) }}
 	const want = "16777216 to 10240"
-	if ran, _ := handler.Run(t.Context(), x, target, execHandler("x")); string(ran.Output) != want {
+	if ran, _ := handler.RunHook(t.Context(), x, target, execHandler("x")); string(ran.Output) != want {
 		t.Errorf("a hook says %.80q", ran.Output)
 	}
 	if _, output, _ := handler.Probe(t.Context(), x, target, probe(v1.ProbeHandler{Exec: &v1.ExecAction{}})); output != want {

@@ -50,14 +50,14 @@ func (t Target) briefError(err error) error {
 	if err == nil || len(err.Error()) <= maxOutput {
 		return err
 	}
-	return &cutError{err, t.brief(err.Error())}
+	return &truncatedError{err, t.brief(err.Error())}
 }
 
-type cutError struct {
+type truncatedError struct {
 	err  error
 	text string
 }
 
-func (e *cutError) Error() string { return e.text }
+func (e *truncatedError) Error() string { return e.text }
 
-func (e *cutError) Unwrap() error { return e.err }
+func (e *truncatedError) Unwrap() error { return e.err }

@@ -12,8 +12,8 @@ import (
 // ErrInvalid is the error of a hook that no kubelet runs: tcpSocket.
 var ErrInvalid = errors.New("invalid handler")
 
-// Ran is what is to be said of a hook beside its error.
-type Ran struct {
+// HookResult is what is to be said of a hook beside its error.
+type HookResult struct {
 	// Output is that of an exec, also where it failed. It may hold secrets
 	// and belongs into no log and no event.
 	Output []byte
@@ -22,22 +22,22 @@ type Ran struct {
 	Fallback string
 }
 
-// Run carries out one hook and returns once it has ended or ctx has. Its output and
+// RunHook carries out one hook and returns once it has ended or ctx has. Its output and
 // the text of its error have at most 10 KiB (pkg/kubelet/lifecycle/handlers.go).
-func Run(ctx context.Context, x Execer, t Target, h *v1.LifecycleHandler) (Ran, error) {
+func RunHook(ctx context.Context, x Execer, t Target, h *v1.LifecycleHandler) (HookResult, error) {
 	switch {
 	case h.Exec != nil:
 		output, err := execHook(ctx, x, t, h.Exec.Command)
-		return Ran{Output: []byte(t.brief(string(output)))}, t.briefError(err)
+		return HookResult{Output: []byte(t.brief(string(output)))}, t.briefError(err)
 	case h.HTTPGet != nil:
 		fallback, err := httpHook(ctx, t, h.HTTPGet)
-		return Ran{Fallback: fallback}, t.briefError(err)
+		return HookResult{Fallback: fallback}, t.briefError(err)
 	case h.Sleep != nil:
-		return Ran{}, sleep(ctx, time.Duration(h.Sleep.Seconds)*time.Second)
+		return HookResult{}, sleep(ctx, time.Duration(h.Sleep.Seconds)*time.Second)
 	case h.TCPSocket != nil:
-		return Ran{}, fmt.Errorf("%w: tcpSocket is for probes only", ErrInvalid)
+		return HookResult{}, fmt.Errorf("%w: tcpSocket is for probes only", ErrInvalid)
 	default:
-		return Ran{}, fmt.Errorf("%w: no action is set", ErrInvalid)
+		return HookResult{}, fmt.Errorf("%w: no action is set", ErrInvalid)
 	}
 }
 

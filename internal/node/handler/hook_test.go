@@ -34,7 +34,7 @@ func TestExecHookHasNoTimeout(t *testing.T) {
 		id, command, timeout = i, c, d
 		return []byte("out"), 0, nil
 	})
-	ran, err := handler.Run(t.Context(), x, handler.Target{ContainerID: "c1"}, execHandler("sh", "-c", "true"))
+	ran, err := handler.RunHook(t.Context(), x, handler.Target{ContainerID: "c1"}, execHandler("sh", "-c", "true"))
 	if err != nil || string(ran.Output) != "out" {
 		t.Errorf("Run = %q, %v; want out and no error", ran.Output, err)
 	}
@@ -47,7 +47,7 @@ func TestExecHookNonzeroExit(t *testing.T) {
 	x := execFunc(func(context.Context, string, []string, time.Duration) ([]byte, int32, error) {
 		return []byte("oh"), 3, nil
 	})
-	ran, err := handler.Run(t.Context(), x, handler.Target{}, execHandler("false"))
+	ran, err := handler.RunHook(t.Context(), x, handler.Target{}, execHandler("false"))
 	if err == nil || err.Error() != "command exited with 3" {
 		t.Errorf("error %v; want one that names code 3", err)
 	}
@@ -59,7 +59,7 @@ func TestExecHookNonzeroExit(t *testing.T) {
 func TestExecHookRuntimeError(t *testing.T) {
 	gone := errors.New("gone")
 	x := execFunc(func(context.Context, string, []string, time.Duration) ([]byte, int32, error) { return nil, 0, gone })
-	if _, err := handler.Run(t.Context(), x, handler.Target{}, execHandler("true")); !errors.Is(err, gone) {
+	if _, err := handler.RunHook(t.Context(), x, handler.Target{}, execHandler("true")); !errors.Is(err, gone) {
 		t.Errorf("error %v; want the runtime's", err)
 	}
 }
@@ -68,7 +68,7 @@ func TestSleepHookCancel(t *testing.T) {
 	h := &v1.LifecycleHandler{Sleep: &v1.SleepAction{Seconds: 5}}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		if _, err := handler.Run(t.Context(), nil, handler.Target{}, h); err != nil {
+		if _, err := handler.RunHook(t.Context(), nil, handler.Target{}, h); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 		if took := time.Since(start); took != 5*time.Second {
@@ -77,7 +77,7 @@ func TestSleepHookCancel(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		start = time.Now()
-		if _, err := handler.Run(ctx, nil, handler.Target{}, h); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := handler.RunHook(ctx, nil, handler.Target{}, h); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Run with an ending context: %v; want its error", err)
 		}
 		if took := time.Since(start); took != 2*time.Second {
@@ -91,7 +91,7 @@ func TestTCPSocketHookFails(t *testing.T) {
 		"invalid handler: tcpSocket is for probes only": {TCPSocket: &v1.TCPSocketAction{}},
 		"invalid handler: no action is set":             {},
 	} {
-		_, err := handler.Run(t.Context(), nil, handler.Target{}, h)
+		_, err := handler.RunHook(t.Context(), nil, handler.Target{}, h)
 		if !errors.Is(err, handler.ErrInvalid) || err.Error() != want {
 			t.Errorf("error %v; want %s", err, want)
 		}
@@ -107,7 +107,7 @@ func TestHTTPHookIgnoresStatus(t *testing.T) {
 	defer server.Close()
 	target, get := targetOf(t, server.URL, "/stop?now=1")
 	get.HTTPHeaders = []v1.HTTPHeader{{Name: "Host", Value: "app.example"}, {Name: "X-A", Value: "1"}, {Name: "x-a", Value: "2"}}
-	if _, err := handler.Run(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get}); err != nil {
+	if _, err := handler.RunHook(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get}); err != nil {
 		t.Fatalf("Run: %v; want any answer to do", err)
 	}
 	if got.Host != "app.example" || !slices.Equal(got.Header["X-A"], []string{"1", "2"}) || got.URL.String() != "/stop?now=1" ||
@@ -125,7 +125,7 @@ func TestHTTPSHookFallsBackToHTTPWithoutAuthorization(t *testing.T) {
 	target, get := targetOf(t, server.URL, "/")
 	get.Scheme = v1.URISchemeHTTPS
 	get.HTTPHeaders = []v1.HTTPHeader{{Name: "Authorization", Value: "secret"}, {Name: "X-A", Value: "1"}}
-	ran, err := handler.Run(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get})
+	ran, err := handler.RunHook(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get})
 	if err != nil || ran.Fallback != strings.TrimPrefix(server.URL, "http://") {
 		t.Errorf("Run = %+v, %v; want a fallback to the server", ran, err)
 	}
@@ -138,7 +138,7 @@ func TestHTTPSHookDoesNotVerify(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
 	target, get := targetOf(t, server.URL, "/")
-	if ran, err := handler.Run(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get}); err != nil || ran.Fallback != "" {
+	if ran, err := handler.RunHook(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get}); err != nil || ran.Fallback != "" {
 		t.Errorf("Run = %+v, %v; want no error and no fallback", ran, err)
 	}
 }
@@ -158,7 +158,7 @@ func TestHTTPHookFailsWithoutServerAddressOrPort(t *testing.T) {
 		if c.port != "" {
 			get.Port = named(c.port)
 		}
-		if _, err := handler.Run(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := handler.RunHook(t.Context(), nil, target, &v1.LifecycleHandler{HTTPGet: get}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %s", err, want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestHTTPHookCancel(t *testing.T) {
 	target, get := targetOf(t, server.URL, "/")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
-	if _, err := handler.Run(ctx, nil, target, &v1.LifecycleHandler{HTTPGet: get}); !errors.Is(err, context.Canceled) {
+	if _, err := handler.RunHook(ctx, nil, target, &v1.LifecycleHandler{HTTPGet: get}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v; want the context's", err)
 	}
 }

@@ -21,12 +21,12 @@ const (
 	hookAgent  = "kube-lifecycle/1.36"
 )
 
-// noVerify: who asks a pod by its address cannot know its certificate.
-func noVerify() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
+// insecureTLSConfig: who asks a pod by its address cannot know its certificate.
+func insecureTLSConfig() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
 
 // probeTransport has no connections that stay, and no proxy.
 var probeTransport = &http.Transport{
-	TLSClientConfig:        noVerify(),
+	TLSClientConfig:        insecureTLSConfig(),
 	TLSHandshakeTimeout:    10 * time.Second,
 	DisableKeepAlives:      true,
 	DisableCompression:     true,
@@ -45,7 +45,7 @@ func httpProbe(ctx context.Context, t Target, get *v1.HTTPGetAction, timeout tim
 	if err != nil {
 		return Unknown, "", err
 	}
-	client := &http.Client{Timeout: timeout, Transport: probeTransport, CheckRedirect: stayOnHost}
+	client := &http.Client{Timeout: timeout, Transport: probeTransport, CheckRedirect: refuseOtherHosts}
 	resp, err := client.Do(req)
 	if err != nil {
 		return Failure, err.Error(), nil
@@ -74,29 +74,29 @@ func httpHook(ctx context.Context, t Target, get *v1.HTTPGetAction) (fallback st
 	if err != nil {
 		return "", err
 	}
-	transport := &http.Transport{TLSClientConfig: noVerify(), MaxResponseHeaderBytes: maxHeader}
+	transport := &http.Transport{TLSClientConfig: insecureTLSConfig(), MaxResponseHeaderBytes: maxHeader}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: stayOnHost}
-	err = discard(client.Do(req))
-	if !spokeHTTP(err) {
+	client := &http.Client{Transport: transport, CheckRedirect: refuseOtherHosts}
+	err = drainBody(client.Do(req))
+	if !isHTTPOnHTTPSError(err) {
 		return "", err
 	}
 	again := req.Clone(ctx)
 	again.URL.Scheme = "http"
 	again.Header.Del("Authorization")
-	if discard(client.Do(again)) != nil {
+	if drainBody(client.Do(again)) != nil {
 		return "", err
 	}
 	return again.URL.Host, nil
 }
 
-// spokeHTTP reports whether a server that was to speak HTTPS answered with HTTP. net/http has no type
+// isHTTPOnHTTPSError reports whether a server that was to speak HTTPS answered with HTTP. net/http has no type
 // for this error.
-func spokeHTTP(err error) bool {
+func isHTTPOnHTTPSError(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
-func discard(resp *http.Response, err error) error {
+func drainBody(resp *http.Response, err error) error {
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func discard(resp *http.Response, err error) error {
 	return resp.Body.Close()
 }
 
-// stayOnHost follows up to ten redirects as long as they stay on one host.
-func stayOnHost(req *http.Request, via []*http.Request) error {
+// refuseOtherHosts follows up to ten redirects as long as they stay on one host.
+func refuseOtherHosts(req *http.Request, via []*http.Request) error {
 	if req.URL.Hostname() != via[0].URL.Hostname() {
 		return http.ErrUseLastResponse
 	}
@@ -131,7 +131,7 @@ func request(ctx context.Context, t Target, get *v1.HTTPGetAction, agent string)
 	if get.Scheme != "" {
 		u.Scheme = strings.ToLower(string(get.Scheme))
 	}
-	u.Host = address(host(get.Host, t), number)
+	u.Host = address(requestHost(get.Host, t), number)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, err
@@ -151,8 +151,8 @@ func request(ctx context.Context, t Target, get *v1.HTTPGetAction, agent string)
 	return req, nil
 }
 
-// host returns the one given, or the pod.
-func host(given string, t Target) string {
+// requestHost returns the one given, or the pod.
+func requestHost(given string, t Target) string {
 	if given != "" {
 		return given
 	}

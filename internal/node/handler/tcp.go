@@ -16,7 +16,7 @@ func tcpProbe(ctx context.Context, t Target, socket *v1.TCPSocketAction, timeout
 	}
 	d := dialer()
 	d.Timeout = timeout
-	conn, err := d.DialContext(ctx, "tcp", address(host(socket.Host, t), number))
+	conn, err := d.DialContext(ctx, "tcp", address(requestHost(socket.Host, t), number))
 	if err != nil {
 		return Failure, err.Error(), nil
 	}

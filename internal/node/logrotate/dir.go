@@ -65,9 +65,9 @@ func openDir(in *os.Root, name string) (*os.Root, error) {
 // close closes the directory.
 func (l *log) close() { _ = l.Close() } // it holds no data
 
-// besideAtOnce bounds how many files beside a log are handled in one rotation: a
+// maxFilesPerRotation bounds how many files beside a log are handled in one rotation: a
 // container that has the directory can make millions. The next one handles the others.
-const besideAtOnce = 10_000
+const maxFilesPerRotation = 10_000
 
 // filesBeside returns the names of the files beside the log that are named like it, with
 // more behind a dot, and whose modes are wanted.
@@ -78,8 +78,8 @@ func (l *log) filesBeside(wanted func(fs.FileMode) bool) ([]string, error) {
 	}
 	defer func() { _ = d.Close() }() // it is only read
 	var names []string
-	for len(names) < besideAtOnce {
-		entries, err := d.ReadDir(besideAtOnce / 10)
+	for len(names) < maxFilesPerRotation {
+		entries, err := d.ReadDir(maxFilesPerRotation / 10)
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), l.base+".") && wanted(e.Type()) {
 				names = append(names, e.Name())

@@ -152,7 +152,7 @@ func TestHugeFileIsNotCompressed(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, dir, "0.log", "old and large")
 	huge := put(t, dir, "0.log.20260101-000000", "")
-	if err := os.Truncate(huge, leastBound+1); err != nil {
+	if err := os.Truncate(huge, minCompressLimit+1); err != nil {
 		t.Fatal(err)
 	}
 	err := New(Policy{MaxSize: 10, MaxFiles: 5}).Rotate(t.Context(), path, at, func(context.Context) error { return nil })
@@ -171,7 +171,7 @@ func TestCompressionEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	if err := l.compress(ctx, filepath.Base(path), leastBound); !errors.Is(err, context.Canceled) || list(t, dir) != "0.log.20260101-000000" {
+	if err := l.compress(ctx, filepath.Base(path), minCompressLimit); !errors.Is(err, context.Canceled) || list(t, dir) != "0.log.20260101-000000" {
 		t.Errorf("%v, %s", err, list(t, dir))
 	}
 }
@@ -191,10 +191,10 @@ func TestRemoveLeavesTargetsOfLinks(t *testing.T) {
 
 func TestKeepForgetsOtherLogs(t *testing.T) {
 	r := New(Policy{})
-	r.unopened["gone"], r.unopened["kept"] = true, true
-	r.Keep(map[string]bool{"kept": true})
-	if !slices.Equal([]bool{r.unopened["gone"], r.unopened["kept"]}, []bool{false, true}) {
-		t.Error(r.unopened)
+	r.notReopened["gone"], r.notReopened["kept"] = true, true
+	r.ForgetExcept(map[string]bool{"kept": true})
+	if !slices.Equal([]bool{r.notReopened["gone"], r.notReopened["kept"]}, []bool{false, true}) {
+		t.Error(r.notReopened)
 	}
 }
 

@@ -22,14 +22,14 @@ type Policy struct {
 	MaxFiles int
 }
 
-// steps are what to do beside a log before it is renamed.
-type steps struct{ remove, compress []string }
+// rotationPlan has the rotated files to remove and to compress before the log is renamed.
+type rotationPlan struct{ remove, compress []string }
 
 // plan says what to do with the files beside a log: those that are named like
 // it, with more behind a dot. Pure.
-func plan(beside []string, p Policy) steps {
+func plan(beside []string, p Policy) rotationPlan {
 	beside = slices.SortedFunc(slices.Values(beside), logs.CompareRotated)
-	var s steps
+	var s rotationPlan
 	var kept []string
 	for _, name := range beside {
 		switch {

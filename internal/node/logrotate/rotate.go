@@ -16,13 +16,13 @@ import (
 // Rotator rotates logs. It is used by one goroutine.
 type Rotator struct {
 	policy Policy
-	// unopened are the logs that the runtime may still write by another name, because
-	// it did not reopen them.
-	unopened map[string]bool
+	// notReopened has the paths of logs whose reopen failed: the runtime may still write to the
+	// renamed file.
+	notReopened map[string]bool
 }
 
 // New returns a Rotator.
-func New(p Policy) *Rotator { return &Rotator{policy: p, unopened: map[string]bool{}} }
+func New(p Policy) *Rotator { return &Rotator{policy: p, notReopened: map[string]bool{}} }
 
 // Rotate rotates the log at path if it is too large. reopen makes the runtime reopen the
 // path: also where there is no log, for the runtime then writes to a file without a name,
@@ -41,8 +41,8 @@ func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen
 	if err != nil && !missing {
 		return fmt.Errorf("rotate log: %w", err)
 	}
-	if missing || r.unopened[path] {
-		r.unopened[path] = true
+	if missing || r.notReopened[path] {
+		r.notReopened[path] = true
 		if err := reopen(ctx); err != nil {
 			return fmt.Errorf("reopen log %s: %w", path, err)
 		}
@@ -55,13 +55,13 @@ func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen
 		if info, err = l.Lstat(l.base); err != nil {
 			return fmt.Errorf("reopen log: %w", err)
 		}
-		delete(r.unopened, path)
+		delete(r.notReopened, path)
 	}
 	if r.policy.MaxSize < 0 || info.Size() < r.policy.MaxSize {
 		return nil
 	}
 	// What cannot be removed or compressed must not let the log grow for ever.
-	return errors.Join(r.tidy(ctx, l), r.rename(ctx, l, now, reopen))
+	return errors.Join(r.removeAndCompress(ctx, l), r.rename(ctx, l, now, reopen))
 }
 
 // checkRegular returns an error for what is no log: whoever has the directory can put a
@@ -84,7 +84,7 @@ func (r *Rotator) rename(ctx context.Context, l *log, now time.Time, reopen func
 	if err == nil {
 		return nil
 	}
-	r.unopened[l.path] = true
+	r.notReopened[l.path] = true
 	err = fmt.Errorf("reopen log %s: %w", l.path, err)
 	switch linkErr := l.Link(rotated, l.base); { // a rename would replace a new file
 	case errors.Is(linkErr, fs.ErrExist):
@@ -95,8 +95,8 @@ func (r *Rotator) rename(ctx context.Context, l *log, now time.Time, reopen func
 	return errors.Join(err, l.Root.Remove(rotated))
 }
 
-// tidy removes and compresses what earlier rotations left beside a log.
-func (r *Rotator) tidy(ctx context.Context, l *log) error {
+// removeAndCompress removes and compresses the rotated files of a log, by the policy.
+func (r *Rotator) removeAndCompress(ctx context.Context, l *log) error {
 	names, err := l.filesBeside(fs.FileMode.IsRegular)
 	if err != nil {
 		return fmt.Errorf("rotate log: %w", err)
@@ -112,16 +112,16 @@ func (r *Rotator) tidy(ctx context.Context, l *log) error {
 		failed(l.Root.Remove(name))
 	}
 	for _, name := range todo.compress {
-		failed(l.compress(ctx, name, max(leastBound, 2*r.policy.MaxSize)))
+		failed(l.compress(ctx, name, max(minCompressLimit, 2*r.policy.MaxSize)))
 	}
 	return errors.Join(errs...)
 }
 
-// Keep forgets the logs at other paths.
-func (r *Rotator) Keep(paths map[string]bool) {
-	for path := range r.unopened {
+// ForgetExcept forgets the state of logs that are not in paths.
+func (r *Rotator) ForgetExcept(paths map[string]bool) {
+	for path := range r.notReopened {
 		if !paths[path] {
-			delete(r.unopened, path)
+			delete(r.notReopened, path)
 		}
 	}
 }
@@ -150,10 +150,9 @@ func Remove(path string) error {
 	return errors.Join(errs...)
 }
 
-// leastBound is the least bound of what is compressed, in bytes. A larger file was not
-// made by a rotation but, for instance, of holes, which take nothing but the time and
-// the space of their compressed form.
-const leastBound = 1 << 30
+// minCompressLimit is the smallest limit of the size of a file to compress, in bytes. A larger file
+// is not the result of a rotation; it may be sparse, and take long to compress.
+const minCompressLimit = 1 << 30
 
 // compress replaces a file of at most limit bytes by its compressed form, which is whole
 // as soon as it has its name.
@@ -176,7 +175,7 @@ func (l *log) compress(ctx context.Context, name string, limit int64) (err error
 		return err
 	}
 	zipper := gzip.NewWriter(out)
-	n, err := io.Copy(zipper, io.LimitReader(untilDone{ctx, in}, limit+1))
+	n, err := io.Copy(zipper, io.LimitReader(contextReader{ctx, in}, limit+1))
 	if n > limit { // it grew
 		err = &bounded.TooLargeError{Path: in.Name(), Max: limit}
 	}
@@ -190,13 +189,13 @@ func (l *log) compress(ctx context.Context, name string, limit int64) (err error
 	return l.Root.Remove(name)
 }
 
-// untilDone reads until ctx ends.
-type untilDone struct {
+// contextReader is a Reader that fails once ctx ends.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (u untilDone) Read(p []byte) (int, error) {
+func (u contextReader) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -33,8 +33,8 @@ type Owned struct {
 	Instance, Runtime string
 	// Namespace and Name are the pod's.
 	Namespace, Name string
-	// Held: podctl stop stopped the pod, and it stays so.
-	Held bool
+	// StayStopped: podctl stop stopped the pod, and it stays stopped.
+	StayStopped bool
 }
 
 // ReadOwner reads it; what is not written there, or cannot be read, is "".
@@ -45,7 +45,7 @@ func ReadOwner(podDir string) Owned {
 		return Owned{}
 	}
 	instance := strings.TrimSuffix(r.Owner, "@"+runtime)
-	return Owned{Instance: instance, Runtime: runtime, Namespace: r.Namespace, Name: r.Name, Held: r.Held}
+	return Owned{Instance: instance, Runtime: runtime, Namespace: r.Namespace, Name: r.Name, StayStopped: r.StayStopped}
 }
 
 // ReadStop reads when the pod was asked to stop, and with which grace in

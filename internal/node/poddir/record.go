@@ -25,8 +25,7 @@ type Record struct {
 	Name      string `json:"name,omitempty"`
 	// Manifest is the fingerprint of the document that the pod ran by.
 	Manifest string `json:"manifest,omitempty"`
-	// Identity is the fingerprint of what is immutable of that document; "" in a record of
-	// an older podctl.
+	// Identity is manifest.Identity of that document; "" in a record of an older podctl.
 	Identity string `json:"identity,omitempty"`
 	// StopRequested is when a stop was first requested; zero if it never was.
 	StopRequested time.Time `json:"stopRequested,omitzero"`
@@ -39,9 +38,9 @@ type Record struct {
 	Debug []v1.EphemeralContainer `json:"debug,omitempty"`
 	// Conditions are those of the pod that podctl condition set.
 	Conditions []v1.PodCondition `json:"conditions,omitempty"`
-	// Held: podctl stop stopped it; it stays stopped until its manifest changes
-	// or podctl start.
-	Held bool `json:"held,omitempty"`
+	// StayStopped: podctl stop stopped the pod; it stays stopped until its manifest changes
+	// or podctl start runs it.
+	StayStopped bool `json:"held,omitempty"`
 	// Phase is Succeeded or Failed once the pod has ended, else "".
 	Phase   v1.PodPhase `json:"phase,omitempty"`
 	Reason  string      `json:"reason,omitempty"`
@@ -51,10 +50,10 @@ type Record struct {
 // IsZero reports whether nothing is recorded.
 func (r Record) IsZero() bool { return reflect.DeepEqual(r, Record{}) }
 
-// Alone returns what the record means where it is all that there is of a pod. It must be
-// of this very document, or of a pod that has ended and differs in nothing that is
-// immutable, else the pod merely has to be stopped.
-func (r Record) Alone(document []byte, identity string, now time.Time) Record {
+// WithoutRuntimeState returns the record to use if the runtime has nothing of the pod: the record
+// itself if it is of this document, or of an ended pod with the same identity; else one that only
+// requests a stop.
+func (r Record) WithoutRuntimeState(document []byte, identity string, now time.Time) Record {
 	same := r.Manifest == Fingerprint(document) || r.Ended() && r.Identity == identity
 	if r.Stopped() && !same {
 		return Record{StopRequested: now}

@@ -113,8 +113,8 @@ func TestSignGivesADirectoryToOneRuntime(t *testing.T) {
 	}
 	// Its owner signs again, by another endpoint of the same runtime, too.
 	again := ReadRecord(dir)
-	again.Held, again.RuntimeFingerprint = true, "f1"
-	if err := SignRecord(dir, again); err != nil || !ReadRecord(dir).Held {
+	again.StayStopped, again.RuntimeFingerprint = true, "f1"
+	if err := SignRecord(dir, again); err != nil || !ReadRecord(dir).StayStopped {
 		t.Errorf("again: %v", err)
 	}
 	again.Owner = OwnerTag("agent", "proxy")

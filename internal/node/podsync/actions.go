@@ -123,7 +123,7 @@ type ActionInput struct {
 // (computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
 func Actions(p *v1.Pod, st *pod.Status, in ActionInput) Plan {
 	sandbox := judgeSandbox(p, st)
-	renew := sandbox.unfit != ""
+	renew := sandbox.newSandboxReason != ""
 	plan := Plan{KillPod: renew, SandboxID: sandbox.id, Attempt: sandbox.attempt}
 	switch {
 	case in.RestartAll:

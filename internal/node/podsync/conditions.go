@@ -27,7 +27,7 @@ func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus
 		c.ObservedGeneration = p.Generation
 		s.Conditions = append(s.Conditions, c)
 	}
-	add(readyToStart(judgeSandbox(p, st)))
+	add(readyToStartCondition(judgeSandbox(p, st)))
 	add(initialized(s, p, old))
 	add(podReady(s, p))
 	add(containersReady(s, p))
@@ -37,13 +37,13 @@ func setConditions(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus
 	}
 }
 
-// readyToStart is GeneratePodReadyToStartContainersCondition of
+// readyToStartCondition is GeneratePodReadyToStartContainersCondition of
 // pkg/kubelet/status/generate.go.
-func readyToStart(v sandboxVerdict) v1.PodCondition {
-	if v.unfit == "" {
+func readyToStartCondition(v sandboxVerdict) v1.PodCondition {
+	if v.newSandboxReason == "" {
 		return condition(v1.PodReadyToStartContainers, true, "", "")
 	}
-	return condition(v1.PodReadyToStartContainers, false, reasonSandboxNotReady, v.unfit)
+	return condition(v1.PodReadyToStartContainers, false, reasonSandboxNotReady, v.newSandboxReason)
 }
 
 // othersConditions returns the conditions that are not the node's, those of a resize,

@@ -20,7 +20,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	r.endTurn()
 	ip := r.podIP(r.p, r.ips)
 	target := handler.Target{ContainerID: id, Container: c, PodIP: ip, Brief: r.maskOf(r.p.UID).Brief}
-	ran, err := handler.Run(ctx, r.opt.Runtime, target, c.Lifecycle.PostStart)
+	ran, err := handler.RunHook(ctx, r.opt.Runtime, target, c.Lifecycle.PostStart)
 	r.fellBack(r.p, ran)
 	if err == nil {
 		return nil
@@ -60,7 +60,7 @@ func hookMessage(p *v1.Pod, c *v1.Container, h *v1.LifecycleHandler, output []by
 }
 
 // fellBack reports a hook that asked for HTTPS and was answered in HTTP.
-func (s *Syncer) fellBack(p *v1.Pod, ran handler.Ran) {
+func (s *Syncer) fellBack(p *v1.Pod, ran handler.HookResult) {
 	if ran.Fallback != "" {
 		s.warn(p, "", event.HTTPFallback, "request to HTTPS lifecycle hook %s got HTTP response, retry with HTTP succeeded", ran.Fallback)
 	}

@@ -33,7 +33,7 @@ func (p *Plan) initContainers(v *v1.Pod, st *pod.Status, in ActionInput) bool {
 		return true
 	}
 	w := &initWalk{v: v, st: st, in: in, p: p}
-	w.done = anyRegularActive(v, st)
+	w.done = hasActiveRegularContainer(v, st)
 	w.later = w.done
 	for i := range slices.Backward(v.Spec.InitContainers) {
 		if !w.visit(i) {

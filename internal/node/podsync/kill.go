@@ -161,7 +161,7 @@ func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler,
 		defer close(done)
 		// The output of the hook may hold secrets and is not shown.
 		target := handler.Target{ContainerID: k.id, Container: containerOf(k.p, k.name), PodIP: k.ip, Brief: s.maskOf(k.p.UID).Brief}
-		ran, err := handler.Run(ctx, s.opt.Runtime, target, hook)
+		ran, err := handler.RunHook(ctx, s.opt.Runtime, target, hook)
 		s.fellBack(k.p, ran)
 		if err != nil && ctx.Err() == nil {
 			s.warn(k.p, k.name, event.FailedPreStop, "PreStopHook failed")

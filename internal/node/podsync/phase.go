@@ -150,9 +150,9 @@ func findStatus(list []v1.ContainerStatus, name string) *v1.ContainerStatus {
 	return nil
 }
 
-// anyRegularActive reports whether the newest sandbox is ready and has a regular
+// hasActiveRegularContainer reports whether the newest sandbox is ready and has a regular
 // container, in any state: then every init container has completed
 // (HasAnyActiveRegularContainerStarted in pkg/kubelet/container/helpers.go).
-func anyRegularActive(p *v1.Pod, st *pod.Status) bool {
+func hasActiveRegularContainer(p *v1.Pod, st *pod.Status) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c v1.Container) bool { return st.ActiveContainer(c.Name) != nil })
 }

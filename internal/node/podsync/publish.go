@@ -17,11 +17,11 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 	m := s.remember(p.UID)
 	var computed v1.PodStatus
 	s.updateStatus(p, m, func(old *v1.PodStatus) v1.PodStatus {
-		held := asHeld(p, st, old)
+		held := asInAPIServer(p, st, old)
 		in := s.statusInput(p.UID, old)
 		in.Ended = ended
 		in.Resize = m.resizeConditions(pod.IsTerminal(phaseOf(old)))
-		in.Actuated, in.PodResources = m.given(), m.resources
+		in.Actuated, in.PodResources = m.actuatedAmounts(), m.resources
 		if !ended {
 			in.Waiting = m.waiting
 		}
@@ -37,7 +37,7 @@ func (s *Syncer) publish(p *v1.Pod, st *pod.Status, ended bool, change func(*v1.
 		computed = maskStatus(s.maskOf(p.UID), computed)
 		kept, err := Settle(held, old, computed, in.Now)
 		if err == nil {
-			kept.Conditions = withOthers(kept.Conditions, computed.Conditions, old, in.Now)
+			kept.Conditions = withExternalConditions(kept.Conditions, computed.Conditions, old, in.Now)
 			computed = kept
 			return kept
 		}
@@ -111,10 +111,10 @@ func (s *Syncer) updateStatus(p *v1.Pod, m *memory, next func(old *v1.PodStatus)
 	return status
 }
 
-// asHeld returns the pod with the status that an API server would hold of it:
+// asInAPIServer returns the pod with the status that an API server would hold of it:
 // a phase that was terminal stays, and a pod that was adopted started with its
 // first sandbox.
-func asHeld(p *v1.Pod, st *pod.Status, old *v1.PodStatus) *v1.Pod {
+func asInAPIServer(p *v1.Pod, st *pod.Status, old *v1.PodStatus) *v1.Pod {
 	held := *p
 	switch {
 	case old != nil:
@@ -127,10 +127,10 @@ func asHeld(p *v1.Pod, st *pod.Status, old *v1.PodStatus) *v1.Pod {
 	return &held
 }
 
-// withOthers returns the conditions with those that others set as they are now: a status
-// that differs in nothing else is kept as it was, because an API server would hold them. One
+// withExternalConditions returns kept with the current conditions that others set. The status is
+// otherwise kept, but an API server would have these conditions. One
 // without a time of its transition, as in a manifest, gets it here.
-func withOthers(kept, computed []v1.PodCondition, old *v1.PodStatus, now time.Time) []v1.PodCondition {
+func withExternalConditions(kept, computed []v1.PodCondition, old *v1.PodStatus, now time.Time) []v1.PodCondition {
 	all := make([]v1.PodCondition, 0, len(computed))
 	for _, c := range computed {
 		switch same := conditionOf(kept, c.Type); {

@@ -37,9 +37,9 @@ func (r *run) credentials(ctx context.Context, image string) ([]*runtimeapi.Auth
 	return found, nil
 }
 
-// tellMissingSecrets names in an event the Secrets that an image may have lacked which
+// reportMissingSecrets names in an event the Secrets that an image may have lacked which
 // could not be pulled (SyncPod in pkg/kubelet/kubelet.go).
-func (r *run) tellMissingSecrets() {
+func (r *run) reportMissingSecrets() {
 	if r.pullFailed && len(r.missingSecrets) > 0 {
 		r.warn(r.p, "", event.NoPullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(r.missingSecrets, ", "))
 	}

@@ -117,8 +117,8 @@ func (m *memory) resizing(p *v1.Pod, st *pod.Status) bool {
 	return false
 }
 
-// given returns what runs of containers were given, by container id.
-func (m *memory) given() map[string]pod.Amounts {
+// actuatedAmounts returns what runs of containers were given, by container id.
+func (m *memory) actuatedAmounts() map[string]pod.Amounts {
 	all := map[string]pod.Amounts{}
 	for _, a := range m.actuated {
 		all[a.id] = a.amounts

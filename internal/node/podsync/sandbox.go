@@ -8,9 +8,9 @@ import (
 
 // sandboxVerdict is whether the pod needs a new sandbox.
 type sandboxVerdict struct {
-	// unfit says why a new sandbox is needed, in the kubelet's words; "" if the
+	// newSandboxReason says why a new sandbox is needed, in the kubelet's words; "" if the
 	// newest one is used.
-	unfit string
+	newSandboxReason string
 	// attempt is that of the sandbox to use, or of the one to create.
 	attempt uint32
 	// id is the newest sandbox, "" if there is none (or if it is on the wrong
@@ -24,7 +24,7 @@ type sandboxVerdict struct {
 // (PodSandboxChanged in pkg/kubelet/kuberuntime/util/util.go).
 func judgeSandbox(p *v1.Pod, st *pod.Status) sandboxVerdict {
 	if len(st.Sandboxes) == 0 {
-		return sandboxVerdict{unfit: "no pod sandbox exists"}
+		return sandboxVerdict{newSandboxReason: "no pod sandbox exists"}
 	}
 	ready := 0
 	for _, s := range st.Sandboxes {
@@ -36,13 +36,13 @@ func judgeSandbox(p *v1.Pod, st *pod.Status) sandboxVerdict {
 	next := sandboxVerdict{attempt: newest.Attempt + 1, id: newest.ID}
 	switch {
 	case ready > 1:
-		next.unfit = "multiple pod sandboxes are ready and need to be reconciled"
+		next.newSandboxReason = "multiple pod sandboxes are ready and need to be reconciled"
 	case newest.State != pod.Running:
-		next.unfit = "pod sandbox is not ready"
+		next.newSandboxReason = "pod sandbox is not ready"
 	case newest.HostNetwork != pod.IsHostNetwork(p):
-		next.unfit, next.id = "network namespace mode changed and sandbox needs to be recreated", ""
+		next.newSandboxReason, next.id = "network namespace mode changed and sandbox needs to be recreated", ""
 	case !newest.HostNetwork && len(newest.IPs) == 0 && !newest.NetworkUnknown:
-		next.unfit = "pod sandbox has no IP address"
+		next.newSandboxReason = "pod sandbox has no IP address"
 	default:
 		next.attempt = newest.Attempt
 	}

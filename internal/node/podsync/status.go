@@ -135,7 +135,7 @@ func setIPs(s *v1.PodStatus, p *v1.Pod, st *pod.Status, hostIPs []string) {
 // setPhase sets phase, reason and message. A pod does not leave a terminal
 // phase, but may change from the one to the other.
 func setPhase(s *v1.PodStatus, p *v1.Pod, st *pod.Status, old *v1.PodStatus, in StatusInput) {
-	s.Phase = phase(p, s, in.Ended, anyRegularActive(p, st))
+	s.Phase = phase(p, s, in.Ended, hasActiveRegularContainer(p, st))
 	switch {
 	case pod.IsTerminal(s.Phase):
 	case pod.IsTerminal(old.Phase):

@@ -132,7 +132,7 @@ func (r *run) carryOut(ctx context.Context) error {
 			return err
 		}
 	}
-	defer r.tellMissingSecrets()
+	defer r.reportMissingSecrets()
 	return r.start(ctx)
 }
 

@@ -1,7 +1,7 @@
 // Package probe runs the startup, liveness and readiness probes of containers.
 //
 //	            every period                               by container id
-//	pod status ─────────────► State.Look ─► ask ─► State.Judge ─► Results ─► podsync
+//	pod status ─────────────► State.Next ─► ask ─► State.WithResult ─► Results ─► podsync
 //	            (or hurried)      │     (handler)      │
 //	                              ▼                    ▼
 //	                     wait, on hold, done      thresholds ─► Changed, events

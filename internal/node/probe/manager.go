@@ -103,7 +103,7 @@ func (m *Manager) Add(p *v1.Pod, adopted bool) {
 		return
 	}
 	e := &entry{pod: p, workers: map[key]*worker{}, results: map[key]reading{}}
-	for _, c := range probed(p) {
+	for _, c := range containersWithProbes(p) {
 		for _, t := range [...]Type{Startup, Readiness, Liveness} {
 			if t.probeOf(c) != nil {
 				e.workers[key{c.Name, t}] = m.startWorker(e, c, t, adopted)
@@ -115,8 +115,8 @@ func (m *Manager) Add(p *v1.Pod, adopted bool) {
 	}
 }
 
-// probed returns the containers that may have probes: regular ones and sidecars.
-func probed(p *v1.Pod) []*v1.Container {
+// containersWithProbes returns the containers that may have probes: regular ones and sidecars.
+func containersWithProbes(p *v1.Pod) []*v1.Container {
 	var all []*v1.Container
 	for i := range p.Spec.Containers {
 		all = append(all, &p.Spec.Containers[i])
@@ -148,10 +148,10 @@ func (m *Manager) startWorker(e *entry, c *v1.Container, t Type, adopted bool) *
 	return w
 }
 
-// Hurry has those containers asked at once whether they are ready that run,
+// ProbeNow has those containers asked at once whether they are ready that run,
 // have started, and are not ready by this status
 // (UpdatePodStatus in pkg/kubelet/prober/prober_manager.go).
-func (m *Manager) Hurry(uid types.UID, s *v1.PodStatus) {
+func (m *Manager) ProbeNow(uid types.UID, s *v1.PodStatus) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.pods[uid]
@@ -243,8 +243,8 @@ func (m *Manager) Unready(uid types.UID) []event.Unready {
 	return unready
 }
 
-// answered remembers the last answer, zero for a success.
-func (m *Manager) answered(w *worker, last event.Probe) {
+// recordAnswer remembers the last answer, zero for a success.
+func (m *Manager) recordAnswer(w *worker, last event.Probe) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if w.entry.workers[w.key] == w && m.pods[w.entry.pod.UID] == w.entry {

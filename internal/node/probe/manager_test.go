@@ -73,14 +73,14 @@ func TestReadinessProbedAtOnce(t *testing.T) {
 		sleep(3)
 		w.runs("1", true)
 		status, _ := w.known(uid)
-		w.m.Hurry(uid, &status)
+		w.m.ProbeNow(uid, &status)
 		w.saw("3 readiness in 1", "3 changed Readiness")
 		sleep(8) // liveness was not hurried; readiness is due ten seconds after it was
 		w.saw("10 liveness in 1")
 		sleep(3)
 		w.saw("13 readiness in 1")
 		status.ContainerStatuses[0].Ready = true
-		w.m.Hurry(uid, &status)
+		w.m.ProbeNow(uid, &status)
 		w.saw()
 	})
 }

@@ -85,10 +85,10 @@ const (
 
 func (v Verdict) String() string { return [...]string{Wait: "Wait", Ask: "Ask", Done: "Done"}[v] }
 
-// Look records the state of the container and returns what is to be
+// Next records the state of the container and returns what is to be
 // done: the part of doProbe before the probe in
 // pkg/kubelet/prober/worker.go. Pure.
-func (s State) Look(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdict) {
+func (s State) Next(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdict) {
 	if v.PodEnded {
 		return s, Done
 	}
@@ -118,9 +118,9 @@ func (s State) Look(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdi
 	return s, Ask
 }
 
-// Judge takes an answer into account, Success or Failure: the part of doProbe
+// WithResult takes an answer into account, Success or Failure: the part of doProbe
 // after the probe. Pure.
-func (s State) Judge(t Type, spec *v1.Probe, answer pod.ProbeResult) State {
+func (s State) WithResult(t Type, spec *v1.Probe, answer pod.ProbeResult) State {
 	if s.Last != answer {
 		s.Last, s.Run = answer, 0
 	}

@@ -58,7 +58,7 @@ func TestLook(t *testing.T) {
 	} {
 		got := ""
 		for i, typ := range types {
-			next, verdict := c.s.Look(typ, c.spec, c.v, now)
+			next, verdict := c.s.Next(typ, c.spec, c.v, now)
 			if i > 0 {
 				got += ", "
 			}
@@ -95,10 +95,10 @@ func TestJudge(t *testing.T) {
 		{probe.Startup, "fff", "UUh"},
 		{probe.Startup, "ss", "Uh"},
 	} {
-		s, _ := probe.State{}.Look(c.probe, p, up(c.probe != probe.Startup), now)
+		s, _ := probe.State{}.Next(c.probe, p, up(c.probe != probe.Startup), now)
 		got := ""
 		for _, a := range c.answers {
-			s = s.Judge(c.probe, p, map[rune]pod.ProbeResult{'s': pod.ProbeSuccess, 'f': pod.ProbeFailure}[a])
+			s = s.WithResult(c.probe, p, map[rune]pod.ProbeResult{'s': pod.ProbeSuccess, 'f': pod.ProbeFailure}[a])
 			if s.OnHold {
 				got += "h"
 				continue
@@ -113,13 +113,13 @@ func TestJudge(t *testing.T) {
 
 func TestReplacedContainerContinuesCount(t *testing.T) {
 	s := probe.State{ID: "c0", Result: pod.ProbeSuccess, Last: pod.ProbeFailure, Run: 2}
-	s, _ = s.Look(probe.Liveness, spec(), up(true), now)
-	if s = s.Judge(probe.Liveness, spec(), pod.ProbeFailure); s.Result != pod.ProbeFailure || !s.OnHold {
+	s, _ = s.Next(probe.Liveness, spec(), up(true), now)
+	if s = s.WithResult(probe.Liveness, spec(), pod.ProbeFailure); s.Result != pod.ProbeFailure || !s.OnHold {
 		t.Errorf("%+v; want the third failure in a row to count", s)
 	}
 	s.ID = "c0"
-	s, _ = s.Look(probe.Liveness, spec(), up(true), now)
-	if s = s.Judge(probe.Liveness, spec(), pod.ProbeFailure); s.Result != pod.ProbeSuccess {
+	s, _ = s.Next(probe.Liveness, spec(), up(true), now)
+	if s = s.WithResult(probe.Liveness, spec(), pod.ProbeFailure); s.Result != pod.ProbeSuccess {
 		t.Errorf("%+v; want a probe that was on hold to start over", s)
 	}
 }
@@ -153,7 +153,7 @@ func TestStateInAnyHistory(t *testing.T) {
 				v.Started = v.Running
 			}
 			before := s
-			next, verdict := s.Look(typ, p, v, clock)
+			next, verdict := s.Next(typ, p, v, clock)
 			s = next
 			if verdict == probe.Ask {
 				switch {
@@ -173,7 +173,7 @@ func TestStateInAnyHistory(t *testing.T) {
 			}
 			answer := rapid.SampledFrom([]pod.ProbeResult{pod.ProbeSuccess, pod.ProbeFailure}).Draw(t, "answer")
 			answers = append(answers, answer)
-			s = s.Judge(typ, p, answer)
+			s = s.WithResult(typ, p, answer)
 			want := next.Result
 			threshold := map[pod.ProbeResult]int32{pod.ProbeSuccess: p.SuccessThreshold, pod.ProbeFailure: p.FailureThreshold}[answer]
 			if inARow(answers) >= int(threshold) {
@@ -208,13 +208,13 @@ func TestResultStrings(t *testing.T) {
 func TestProbeAfterClockSetBack(t *testing.T) {
 	v := up(true)
 	v.StartedAt = now.Add(time.Hour)
-	if _, verdict := (probe.State{}).Look(probe.Liveness, spec(), v, now); verdict != probe.Ask {
+	if _, verdict := (probe.State{}).Next(probe.Liveness, spec(), v, now); verdict != probe.Ask {
 		t.Errorf("without a delay: %s", verdict)
 	}
 	delayed := spec(func(p *v1.Probe) { p.InitialDelaySeconds = 30 })
-	s, first := (probe.State{}).Look(probe.Liveness, delayed, v, now)
-	s, early := s.Look(probe.Liveness, delayed, v, now.Add(29*time.Second))
-	_, late := s.Look(probe.Liveness, delayed, v, now.Add(30*time.Second))
+	s, first := (probe.State{}).Next(probe.Liveness, delayed, v, now)
+	s, early := s.Next(probe.Liveness, delayed, v, now.Add(29*time.Second))
+	_, late := s.Next(probe.Liveness, delayed, v, now.Add(30*time.Second))
 	if first != probe.Wait || early != probe.Wait || late != probe.Ask {
 		t.Errorf("with a delay of 30s: %s, after 29s %s, after 30s %s", first, early, late)
 	}

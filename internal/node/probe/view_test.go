@@ -20,10 +20,10 @@ func TestInitialDelayRounding(t *testing.T) {
 		State: v1.ContainerState{Running: &v1.ContainerStateRunning{StartedAt: metav1.NewTime(started)}},
 	}}}, "c")
 	seen := State{ID: "1", Result: pod.ProbeFailure, Seen: started}
-	if _, verdict := seen.Look(Readiness, &v1.Probe{InitialDelaySeconds: 10}, view, started.Add(9*time.Second+100*time.Millisecond)); verdict != Ask {
+	if _, verdict := seen.Next(Readiness, &v1.Probe{InitialDelaySeconds: 10}, view, started.Add(9*time.Second+100*time.Millisecond)); verdict != Ask {
 		t.Errorf("%v 9.1 s after the start; want %v", verdict, Ask)
 	}
-	if _, verdict := seen.Look(Readiness, &v1.Probe{InitialDelaySeconds: 10}, view, started.Add(9*time.Second)); verdict != Wait {
+	if _, verdict := seen.Next(Readiness, &v1.Probe{InitialDelaySeconds: 10}, view, started.Add(9*time.Second)); verdict != Wait {
 		t.Errorf("%v 9 s after the start; want %v", verdict, Wait)
 	}
 }

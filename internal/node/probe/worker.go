@@ -66,8 +66,8 @@ func (w *worker) probeIfDue(ctx context.Context) (again bool) {
 	if !known {
 		return true
 	}
-	next, verdict := w.state.Look(w.probe, w.spec, viewOf(&status, w.container), time.Now())
-	w.become(ctx, next)
+	next, verdict := w.state.Next(w.probe, w.spec, viewOf(&status, w.container), time.Now())
+	w.setState(ctx, next)
 	if verdict != Ask {
 		return verdict == Wait
 	}
@@ -79,12 +79,12 @@ func (w *worker) probeIfDue(ctx context.Context) (again bool) {
 	if w.m.opt.Observer != nil {
 		w.m.opt.Observer.Probed(w.entry.pod, w.container, w.probe, answer, time.Since(start))
 	}
-	w.become(ctx, w.state.Judge(w.probe, w.spec, answer))
+	w.setState(ctx, w.state.WithResult(w.probe, w.spec, answer))
 	return true
 }
 
-// become takes the next state and makes its result known.
-func (w *worker) become(ctx context.Context, next State) {
+// setState takes the next state and makes its result known.
+func (w *worker) setState(ctx context.Context, next State) {
 	w.state = next
 	if next.ID != "" && ctx.Err() == nil {
 		w.m.setResult(w, next.ID, next.Result)
@@ -127,7 +127,7 @@ func (w *worker) runProbe(ctx context.Context, podIP string) (answer pod.ProbeRe
 		w.event(event.ProbeWarning, event.ProbeWarned, output, "%s probe warning: %s", w.probe, output)
 	}
 	w.failures = 0
-	w.m.answered(w, event.Probe{})
+	w.m.recordAnswer(w, event.Probe{})
 	return pod.ProbeSuccess, true
 }
 
@@ -135,7 +135,7 @@ func (w *worker) runProbe(ctx context.Context, podIP string) (answer pod.ProbeRe
 func (w *worker) event(reason string, result event.ProbeResult, output, format string, args ...any) {
 	p := event.Probe{Type: w.probe.String(), Result: result, Output: output, Failures: w.failures}
 	if reason == event.Unhealthy {
-		w.m.answered(w, p)
+		w.m.recordAnswer(w, p)
 	}
 	if w.m.opt.Events != nil {
 		w.m.opt.Events(w.entry.pod, event.Event{

@@ -38,7 +38,7 @@ const (
 var claim = kind{
 	dir:  claimName,
 	owns: func(v *v1.Volume) bool { return v.PersistentVolumeClaim != nil },
-	elsewhere: func(pods string, p *v1.Pod, v *v1.Volume, objects *pod.Objects) string {
+	pathOutside: func(pods string, p *v1.Pod, v *v1.Volume, objects *pod.Objects) string {
 		name := v.PersistentVolumeClaim.ClaimName
 		if bound := objects.Binding(p.Namespace, name).Path(); bound != "" {
 			return bound
@@ -90,7 +90,7 @@ func setUpClaim(ctx context.Context, r request) error {
 	if err := cmp.Or(binding.CheckSupported(), binding.CheckNode(r.in.Objects.Hostname)); err != nil {
 		return err
 	}
-	if inUse(r.inPod) != "" {
+	if linkedDir(r.inPod) != "" {
 		return nil
 	}
 	unlock, err := lockClaim(ctx, r)
@@ -124,8 +124,8 @@ func setUpClaim(ctx context.Context, r request) error {
 	return os.Symlink(r.path, r.inPod)
 }
 
-// inUse returns the directory that the pod has begun to use, "" if it has none.
-func inUse(inPod string) string {
+// linkedDir returns the directory to which the pod's symlink points, "" if there is none.
+func linkedDir(inPod string) string {
 	to, err := os.Readlink(inPod)
 	if err != nil {
 		return ""

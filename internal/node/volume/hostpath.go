@@ -16,9 +16,9 @@ import (
 // hostPath is a file or directory of the host, which may have to be of a
 // type, and is made if its type says so. It is never removed.
 var hostPath = kind{
-	elsewhere: func(_ string, _ *v1.Pod, v *v1.Volume, _ *pod.Objects) string { return v.HostPath.Path },
-	owns:      func(v *v1.Volume) bool { return v.HostPath != nil },
-	setUp:     setUpHostPath,
+	pathOutside: func(_ string, _ *v1.Pod, v *v1.Volume, _ *pod.Objects) string { return v.HostPath.Path },
+	owns:        func(v *v1.Volume) bool { return v.HostPath != nil },
+	setUp:       setUpHostPath,
 }
 
 func setUpHostPath(_ context.Context, r request) error {

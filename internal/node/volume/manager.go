@@ -46,9 +46,9 @@ type kind struct {
 	// dir is the kind's directory in the pod's volumes, "" for a kind that has
 	// nothing there.
 	dir string
-	// elsewhere tells where the kind's volumes lie, with pod directories in
+	// pathOutside tells where the kind's volumes lie, with pod directories in
 	// pods; nil for one whose volumes lie in its directory.
-	elsewhere func(pods string, p *v1.Pod, v *v1.Volume, objects *pod.Objects) string
+	pathOutside func(pods string, p *v1.Pod, v *v1.Volume, objects *pod.Objects) string
 	// owns reports whether a volume is of the kind.
 	owns func(*v1.Volume) bool
 	// setUp makes the volume. It must bear to be repeated: after a crash, and
@@ -169,8 +169,8 @@ func (m *Manager) setUp(ctx context.Context, k *kind, r request) (string, error)
 			return "", err
 		}
 	}
-	if k.elsewhere != nil && k.dir != "" {
-		r.path = cmp.Or(inUse(r.inPod), r.path)
+	if k.pathOutside != nil && k.dir != "" {
+		r.path = cmp.Or(linkedDir(r.inPod), r.path)
 	}
 	return r.path, k.setUp(ctx, r)
 }

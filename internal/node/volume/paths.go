@@ -26,8 +26,8 @@ func Paths(podsDir string, p *v1.Pod, objects *pod.Objects) map[string]string {
 // path returns where a volume of the kind lies, with pod directories in pods, of which
 // dir is the pod's.
 func (k *kind) path(pods, dir string, p *v1.Pod, v *v1.Volume, objects *pod.Objects) string {
-	if k.elsewhere != nil {
-		return k.elsewhere(pods, p, v, objects)
+	if k.pathOutside != nil {
+		return k.pathOutside(pods, p, v, objects)
 	}
 	return k.inPod(dir, v)
 }

@@ -49,17 +49,17 @@ type Dialer func(ctx context.Context, path string) (net.Conn, error)
 // Find returns a client for each live podctl process that has a socket in dir, by
 // name: none if dir does not exist.
 func Find(dir string, dial Dialer) ([]*Client, error) {
-	_, clients, err := FindLiving(dir, dial)
+	_, clients, err := FindInstances(dir, dial)
 	return clients, err
 }
 
-// FindLiving is like Find and also returns all live instances of dir, with or without a
+// FindInstances is like Find and also returns all live instances of dir, with or without a
 // socket. It reads the directory once.
-func FindLiving(dir string, dial Dialer) (living []owner.Holder, clients []*Client, err error) {
+func FindInstances(dir string, dial Dialer) (living []owner.Holder, clients []*Client, err error) {
 	if err := owner.CheckDir(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, nil, err
 	}
-	living, err = owner.Living(dir)
+	living, err = owner.LiveInstances(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, nil, hint.Errorf("their sockets belong to root: run podctl as root, for instance with sudo", "find podctl processes: %w", err)
 	}

@@ -74,23 +74,23 @@ func (o Options) Ask(ctx context.Context, p *Process, q Question) Answer {
 // server is a kubelet's server.
 type server interface {
 	source() string
-	pods(ctx context.Context) (listing, error)
+	pods(ctx context.Context) (podList, error)
 	workingPods(ctx context.Context) workingPods
 }
 
-// listing is a list of a kubelet's pods.
-type listing struct {
+// podList is a list of a kubelet's pods.
+type podList struct {
 	pods []*v1.Pod
 	by   Access
 	// sources: whether the kubelet had read all of its sources.
-	sources sources
+	sources sourcesState
 }
 
-// sources is what a list of pods says of the kubelet's sources.
-type sources uint8
+// sourcesState is what a list of pods says of the kubelet's sources.
+type sourcesState uint8
 
 const (
-	sourcesUnknown sources = iota
+	sourcesUnknown sourcesState = iota
 	sourcesRead
 	sourcesUnread
 )
@@ -182,7 +182,7 @@ type evidence struct {
 	followsAPIServer bool
 	// sources: whether it has read all of its sources, as its PodsAPI says; or its
 	// metrics, before it was asked for the pods.
-	sources sources
+	sources sourcesState
 	// static are the pods of its static pod directory, read after pods; staticUnread is
 	// why that does not answer.
 	static       []*v1.Pod

@@ -36,8 +36,8 @@ type Options struct {
 
 // pods returns the pods that the kubelet manages: its /pods, with their
 // statuses (pkg/kubelet/server/server.go).
-func (o Options) pods(ctx context.Context) (listing, error) {
-	l := listing{by: Access{URL: o.Address()}}
+func (o Options) pods(ctx context.Context) (podList, error) {
+	l := podList{by: Access{URL: o.Address()}}
 	client, err := o.client(l.by.URL)
 	if err != nil {
 		return l, fmt.Errorf("ask the kubelet: %w", err)

@@ -23,26 +23,26 @@ const podsAPI = "pods-api/pods-api.sock"
 const (
 	// podsAPITimeout leaves as much of Timeout to the kubelet's other servers.
 	podsAPITimeout = Timeout / 2
-	// maxPodsAPI bounds an answer, in bytes, maxPods the pods in it.
-	maxPodsAPI = 256 << 20
-	maxPods    = 10_000
+	// maxPodsAPIAnswer bounds an answer, in bytes, maxPods the pods in it.
+	maxPodsAPIAnswer = 256 << 20
+	maxPods          = 10_000
 )
 
 // errInitializing: the kubelet answers so until it has read all of its sources.
 var errInitializing = errors.New("it has not read all of its sources yet")
 
-// podsByAPI asks the kubelet's PodsAPI, which needs no credential and names pods only
+// podsFromPodsAPI asks the kubelet's PodsAPI, which needs no credential and names pods only
 // once the kubelet has read all of its sources; errInitializing before that
 // (pkg/kubelet/apis/pods/server.go).
-func (p *Process) podsByAPI(ctx context.Context) ([]*v1.Pod, Access, error) {
+func (p *Process) podsFromPodsAPI(ctx context.Context) ([]*v1.Pod, Access, error) {
 	if p.settings.rootDir == "" {
 		return nil, Access{}, errors.New("its root directory is not known")
 	}
 	socket := filepath.Join(p.settings.rootDir, podsAPI)
 	by := Access{URL: "unix://" + socket, Credential: Credential{Kind: Anonymous}}
 	conn, err := grpc.NewClient("passthrough:///kubelet", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return p.dialOwn(ctx, p.path(socket)) }),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxPodsAPI)))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return p.dialKubeletSocket(ctx, p.path(socket)) }),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxPodsAPIAnswer)))
 	if err != nil {
 		return nil, by, err
 	}
@@ -70,8 +70,8 @@ func (p *Process) podsByAPI(ctx context.Context) ([]*v1.Pod, Access, error) {
 	return pods, by, nil
 }
 
-// dialOwn connects to a unix socket that the kubelet itself serves.
-func (p *Process) dialOwn(ctx context.Context, path string) (net.Conn, error) {
+// dialKubeletSocket connects to a unix socket that the kubelet itself serves.
+func (p *Process) dialKubeletSocket(ctx context.Context, path string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	if err != nil {
 		return nil, err

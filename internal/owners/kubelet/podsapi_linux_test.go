@@ -108,7 +108,7 @@ func TestAskPodsAPIFirst(t *testing.T) {
 func TestPodsAPIOfAnotherProcessIsNotBelieved(t *testing.T) {
 	p := &Process{PID: os.Getppid(), root: "/"}
 	p.settings.rootDir = servePodsAPI(t, fakePodsAPI{name: "planted"})
-	pods, _, err := p.podsByAPI(t.Context())
+	pods, _, err := p.podsFromPodsAPI(t.Context())
 	if len(pods) > 0 || err == nil || !strings.Contains(err.Error(), "which is not believed") || errors.Is(err, errInitializing) {
 		t.Errorf("%v, %v", pods, err)
 	}

@@ -189,15 +189,15 @@ func (p *Process) Server() string {
 
 // pods asks the kubelet's PodsAPI, else its servers: of an older kubelet, and where the
 // socket cannot be reached.
-func (p *Process) pods(ctx context.Context) (listing, error) {
+func (p *Process) pods(ctx context.Context) (podList, error) {
 	if p.SettingsErr != nil {
-		return listing{}, p.SettingsErr
+		return podList{}, p.SettingsErr
 	}
-	pods, by, err := p.podsByAPI(ctx)
+	pods, by, err := p.podsFromPodsAPI(ctx)
 	if err == nil {
-		return listing{pods, by, sourcesRead}, nil
+		return podList{pods, by, sourcesRead}, nil
 	}
-	l := listing{}
+	l := podList{}
 	if errors.Is(err, errInitializing) {
 		l.sources = sourcesUnread
 	}

@@ -17,8 +17,8 @@
 //
 // A lock whose file was deleted guards nothing: Restore, which the node calls
 // every two seconds, takes it again. Until then other processes find it among the
-// open files of its holder (Holders.Lost) and leave to it what is its own. In the same
-// way the processes of a runtime are found that have another run directory (Holders.Outside).
+// open files of its holder (LockHolders.DeletedLocks) and leave to it what is its own. In the same
+// way the processes of a runtime are found that have another run directory (LockHolders.OtherLockDirs).
 //
 // The locks are flock(2) on files; those of processes that were killed are removed
 // by the next one that opens the directory. A lock is taken at once or not at all;

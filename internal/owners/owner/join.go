@@ -39,7 +39,7 @@ func Join(ctx context.Context, o JoinOptions) (*Locks, error) {
 	if err := os.MkdirAll(o.Run, 0o700); err != nil {
 		return nil, fmt.Errorf("make run directory: %w", err)
 	}
-	holders := ReadHolders(o.Procs) // before others have to wait
+	holders := ReadLockHolders(o.Procs) // before others have to wait
 	waiting, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	unlock, err := flock.LockDir(waiting, o.Run)
@@ -61,7 +61,7 @@ func Join(ctx context.Context, o JoinOptions) (*Locks, error) {
 	}
 }
 
-func join(o JoinOptions, holders Holders) (*Locks, error) {
+func join(o JoinOptions, holders LockHolders) (*Locks, error) {
 	dir := filepath.Join(o.Run, o.ID)
 	same, err := directoryOf(o)
 	if err != nil {
@@ -84,7 +84,7 @@ func directoryOf(o JoinOptions) (string, error) {
 		if filepath.Base(dir) == o.ID {
 			continue
 		}
-		living, err := Living(dir)
+		living, err := LiveInstances(dir)
 		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			return "", err
 		}

@@ -148,7 +148,7 @@ func TestHoldersAreToldApartByTheirIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids[l.ID()] = true
-		living, err := Living(dir)
+		living, err := LiveInstances(dir)
 		if err != nil || len(living) != 1 || living[0].ID != l.ID() || !strings.HasPrefix(l.ID(), "agent/") {
 			t.Errorf("%v, %v, id %q", living, err, l.ID())
 		}

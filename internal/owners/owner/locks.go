@@ -69,7 +69,7 @@ type Locks struct {
 	names map[string]*os.File
 	// holders are the processes that held locks when the directory was joined, or when
 	// whole was set.
-	holders Holders
+	holders LockHolders
 	// whole is the directory as it was when all locks were last seen to be in it, before
 	// holders were read; nil says nothing.
 	whole os.FileInfo
@@ -80,21 +80,21 @@ type Locks struct {
 // process has yet to restore locks that were deleted from dir; a *LocksError where that
 // cannot be seen among procs. What podctl processes that were killed left in dir is removed.
 func Open(dir, instance string, procs proc.FS) (*Locks, error) {
-	return openAs(dir, newHolder(instance, Runtime{}, procs), ReadHolders(procs))
+	return openAs(dir, newHolder(instance, Runtime{}, procs), ReadLockHolders(procs))
 }
 
-func openAs(dir string, h Holder, holders Holders) (*Locks, error) {
+func openAs(dir string, h Holder, holders LockHolders) (*Locks, error) {
 	path := instancePath(dir, h.Name)
 	what := fmt.Sprintf("instance %q", h.Name)
 	if holders.err != nil {
 		return nil, fmt.Errorf("lock %s: %w", what, holders.err)
 	}
-	if lost, any := holders.wait(filepath.Dir(dir), func(l Lost) bool { return l.dir == filepath.Base(dir) }); any {
+	if lost, any := holders.wait(filepath.Dir(dir), func(l DeletedLock) bool { return l.dir == filepath.Base(dir) }); any {
 		return nil, lost.heldError(what)
 	}
 	f, err := openLock(path, h)
 	if err != nil {
-		return nil, heldOr(err, path, what, h.Runtime, holders.procs)
+		return nil, asHeldError(err, path, what, h.Runtime, holders.procs)
 	}
 	sweep(dir)
 	return &Locks{dir: dir, holder: h, self: f, procs: holders.procs, names: map[string]*os.File{}, holders: holders}, nil
@@ -167,7 +167,7 @@ func (l *Locks) ClaimAll(fullNames []string) (settle func() []error) {
 		path := namePath(l.dir, fullName)
 		f, err := lockFile(path, Holder{Name: l.holder.Name, ID: l.holder.ID})
 		if err != nil {
-			errs[i] = heldOr(err, path, podOf(fullName), l.holder.Runtime, l.procs)
+			errs[i] = asHeldError(err, path, podOf(fullName), l.holder.Runtime, l.procs)
 			continue
 		}
 		l.names[fullName], claimed[filepath.Base(path)] = f, i
@@ -180,14 +180,14 @@ func (l *Locks) ClaimAll(fullNames []string) (settle func() []error) {
 		if !known {
 			others = others.recent()
 		}
-		l.giveBack(fullNames, claimed, errs, others)
+		l.releaseClaimed(fullNames, claimed, errs, others)
 		return errs
 	}
 }
 
-// giveBack releases those of the claimed names that another process has a lock of whose
+// releaseClaimed releases those of the claimed names that another process has a lock of whose
 // file was deleted; all of them where that cannot be seen.
-func (l *Locks) giveBack(fullNames []string, claimed map[string]int, errs []error, holders Holders) {
+func (l *Locks) releaseClaimed(fullNames []string, claimed map[string]int, errs []error, holders LockHolders) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	run := filepath.Dir(l.dir)
@@ -203,12 +203,12 @@ func (l *Locks) giveBack(fullNames []string, claimed map[string]int, errs []erro
 			release(file, fmt.Errorf("lock %s: %w", podOf(fullNames[claimed[file]]), holders.err))
 		}
 	}
-	for _, lost := range holders.lost(run) {
+	for _, lost := range holders.deletedLocks(run) {
 		i, ok := claimed[lost.file]
 		if !ok || lost.dir != l.Runtime() || errs[i] != nil {
 			continue
 		}
-		same := func(other Lost) bool { return other.dir == lost.dir && other.file == lost.file }
+		same := func(other DeletedLock) bool { return other.dir == lost.dir && other.file == lost.file }
 		if lost, any := holders.wait(run, same); any {
 			release(lost.file, lost.heldError(podOf(fullNames[i])))
 		}
@@ -256,9 +256,9 @@ func Alive(dir, instance string) (bool, error) {
 	return held, err
 }
 
-// HeldOn reports whether a living podctl manages a pod of the full name on the
+// IsHeldOn reports whether a living podctl manages a pod of the full name on the
 // runtime of that id, which may be another one than this one's.
-func (l *Locks) HeldOn(runtime, fullName string) (bool, error) {
+func (l *Locks) IsHeldOn(runtime, fullName string) (bool, error) {
 	_, held, err := holderOf(namePath(filepath.Join(filepath.Dir(l.dir), runtime), fullName))
 	return held, err
 }
@@ -295,9 +295,9 @@ func namePath(dir, fullName string) string {
 	return filepath.Join(dir, namePrefix+file+suffix)
 }
 
-// heldOr turns errHeld into a *HeldError that names the holder. runtime is the one
+// asHeldError turns errHeld into a *HeldError that names the holder. runtime is the one
 // of the process that asks.
-func heldOr(err error, path, what string, runtime Runtime, procs proc.FS) error {
+func asHeldError(err error, path, what string, runtime Runtime, procs proc.FS) error {
 	if !errors.Is(err, errHeld) {
 		return fmt.Errorf("lock %s: %w", what, err)
 	}

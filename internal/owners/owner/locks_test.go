@@ -184,25 +184,25 @@ func TestLastBeatTellsWhenAKilledInstanceDied(t *testing.T) {
 	dir := t.TempDir()
 	died := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	l := open(t, dir, "run-a")
-	if err := l.Beat(died); err != nil {
+	if err := l.WriteHeartbeat(died); err != nil {
 		t.Fatal(err)
 	}
-	if at, err := LastBeat(dir, "run-a"); err != nil || at != (Exit{}) {
+	if at, err := LastHeartbeat(dir, "run-a"); err != nil || at != (Exit{}) {
 		t.Errorf("of a living one: %v %v", at, err)
 	}
-	if living, err := Living(dir); err != nil || len(living) != 1 || living[0].Name != "run-a" {
+	if living, err := LiveInstances(dir); err != nil || len(living) != 1 || living[0].Name != "run-a" {
 		t.Errorf("Living = %v %v", living, err)
 	}
 	if err := l.self.Close(); err != nil { // as when it is killed
 		t.Fatal(err)
 	}
-	if at, err := LastBeat(dir, "run-a"); err != nil || !at.At.Equal(died) || at.ID != l.ID() {
+	if at, err := LastHeartbeat(dir, "run-a"); err != nil || !at.At.Equal(died) || at.ID != l.ID() {
 		t.Errorf("of a dead one: %v %v, want %v", at, err, died)
 	}
-	if at, err := LastBeat(dir, "run-b"); err != nil || at != (Exit{}) {
+	if at, err := LastHeartbeat(dir, "run-b"); err != nil || at != (Exit{}) {
 		t.Errorf("of one that never was: %v %v", at, err)
 	}
-	if living, err := Living(dir); err != nil || len(living) > 0 {
+	if living, err := LiveInstances(dir); err != nil || len(living) > 0 {
 		t.Errorf("Living = %v %v", living, err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// dirSettles is how long ago a directory must have changed for another change to show in
+// dirSettleTime is how long ago a directory must have changed for another change to show in
 // its time: file systems count in up to 2 s.
-const dirSettles = 3 * time.Second
+const dirSettleTime = 3 * time.Second
 
 // Restore takes the locks again whose files were deleted, with the directory or
 // without. restored reports whether there were any. The error joins one for each
@@ -27,7 +27,7 @@ func (l *Locks) Restore() (restored bool, err error) {
 		return false, nil
 	}
 	at, err := os.Stat(l.dir)
-	unsure := err != nil || time.Since(at.ModTime()) < dirSettles
+	unsure := err != nil || time.Since(at.ModTime()) < dirSettleTime
 	var errs []error
 	again := func(f *os.File, h Holder, what string) *os.File {
 		same, err := isAt(f, f.Name())
@@ -37,7 +37,7 @@ func (l *Locks) Restore() (restored bool, err error) {
 		}
 		next, err := openLock(f.Name(), h)
 		if err != nil {
-			errs = append(errs, heldOr(err, f.Name(), what, l.holder.Runtime, l.procs))
+			errs = append(errs, asHeldError(err, f.Name(), what, l.holder.Runtime, l.procs))
 			return f
 		}
 		restored = true
@@ -51,7 +51,7 @@ func (l *Locks) Restore() (restored bool, err error) {
 	if l.whole = at; unsure {
 		l.whole = nil
 	} else {
-		l.holders = ReadHolders(l.procs)
+		l.holders = ReadLockHolders(l.procs)
 	}
 	return restored, errors.Join(errs...)
 }

@@ -32,7 +32,7 @@ func TestLocksOfADeletedDirectoryAreTakenAgain(t *testing.T) {
 	if _, held, err := HolderOf(dir, "web_default"); !held || err != nil {
 		t.Errorf("held %v, %v", held, err)
 	}
-	if living, err := Living(dir); len(living) != 1 || err != nil {
+	if living, err := LiveInstances(dir); len(living) != 1 || err != nil {
 		t.Errorf("living %v, %v", living, err)
 	}
 	var taken *HeldError

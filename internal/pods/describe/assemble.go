@@ -118,7 +118,7 @@ func (c *collection) addCauses(f *Facts) {
 		ct := &f.Containers[i]
 		for _, e := range ct.exits() {
 			x := c.newExit(f, ct, e, kills)
-			x.log, x.others = log, slices.ContainsFunc(killed, func(id string) bool { return id != e.ID && (isOOM[id] || kills[id].count > 0) })
+			x.log, x.otherKills = log, slices.ContainsFunc(killed, func(id string) bool { return id != e.ID && (isOOM[id] || kills[id].count > 0) })
 			e.Cause = causeOf(x)
 		}
 	}

@@ -39,8 +39,8 @@ type exit struct {
 	// none; log is what that is from.
 	kill *kernelKill
 	log  KernelLog
-	// others: another container of the pod was killed, too, or is said to have been.
-	others bool
+	// otherKills: the runtime or the kernel's log reports an OOM kill in another container of the pod.
+	otherKills bool
 	// pod is the pod's cgroup as it is now; nil if that is not known.
 	pod *Cgroup
 	// stop is when the pod was asked to stop, and its grace; zero if it was not.
@@ -60,9 +60,8 @@ const (
 	shellNoExec, shellNotFound = 126, 127
 )
 
-// causeOf returns why a process ended. That the kernel killed a process of a container for
-// lack of memory, and that the container ended by that, are two facts: if the first is all
-// that is known, it is evidence and not the cause.
+// causeOf returns why a process ended. An OOM kill of a process of the container is evidence; it is
+// the cause only if the container also ended by it.
 func causeOf(e exit) Cause {
 	c := e.cause()
 	if c.Kind != CauseOOM && c.Kind != CauseHostOOM {
@@ -90,16 +89,16 @@ func (e exit) cause() Cause {
 	return Cause{Kind: CauseExit, Text: text, Confidence: diagnose.Observed}
 }
 
-// killToEnd is how long after the kernel killed its process a runtime may say that a
-// container ended.
-const killToEnd = 10 * time.Second
+// maxKillToExit is the longest time between an OOM kill and the end of the container that it caused,
+// as the runtime reports it.
+const maxKillToExit = 10 * time.Second
 
 // endedByKill reports whether the container ended when the kernel killed a process of it.
 func (e exit) endedByKill() bool {
 	if e.kill == nil || e.signal() != unix.SIGKILL {
 		return false
 	}
-	return e.kill.at.IsZero() || e.finished.IsZero() || e.finished.Sub(e.kill.at) <= killToEnd+e.log.Slack
+	return e.kill.at.IsZero() || e.finished.IsZero() || e.finished.Sub(e.kill.at) <= maxKillToExit+e.log.Slack
 }
 
 // causeByKernel returns the cause if the kernel killed a process and the container ended by
@@ -109,11 +108,11 @@ func causeByKernel(e exit) (Cause, bool) {
 		return Cause{}, false
 	}
 	kind := CauseOOM
-	if e.kill.of == ofHost || e.kill.of == ofNodes {
+	if e.kill.scope == scopeHost || e.kill.scope == scopeMemoryNodes {
 		kind = CauseHostOOM
 	}
 	return Cause{
-		Kind: kind, Text: "killed by the kernel: " + e.kill.why(e.limit), Confidence: diagnose.Observed,
+		Kind: kind, Text: "killed by the kernel: " + e.kill.describe(e.limit), Confidence: diagnose.Observed,
 		Evidence: append([]string{e.kill.text()}, e.oomEvidence()...),
 	}, true
 }
@@ -124,24 +123,23 @@ func (e exit) killEvidence() []string {
 	reported := "the runtime reports " + reasonOOMKilled
 	switch {
 	case e.kill != nil:
-		text := e.kill.text() + ": " + e.kill.why(e.limit)
+		text := e.kill.text() + ": " + e.kill.describe(e.limit)
 		if !e.kill.at.IsZero() && !e.finished.IsZero() {
-			if before := e.finished.Sub(e.kill.at); before > killToEnd+e.log.Slack {
+			if before := e.finished.Sub(e.kill.at); before > maxKillToExit+e.log.Slack {
 				text += ", " + age(before) + " before the end"
 			}
 		}
 		return []string{text}
 	case e.reason != reasonOOMKilled:
 		return nil
-	case e.logIsWhole():
+	case e.logCoversRun():
 		return []string{reported + ", and the kernel's log names no process of this container: it may have killed one of another container of the pod"}
 	}
 	return []string{reported + ": the kernel killed a process of the container, or of another one of its pod"}
 }
 
-// logIsWhole reports whether the kernel's log still has all of the time in which the
-// container ran.
-func (e exit) logIsWhole() bool {
+// logCoversRun reports whether the kernel's log reaches back to the start of the container.
+func (e exit) logCoversRun() bool {
 	return !e.log.Since.IsZero() && !e.started.IsZero() && e.log.Since.Add(e.log.Slack).Before(e.started)
 }
 
@@ -167,7 +165,7 @@ func causeByRuntime(e exit) (Cause, bool) {
 // nothing contradicts it. Runtimes remember an OOM kill until the container ends, and count
 // those of the whole pod.
 func causeByReport(e exit) (Cause, bool) {
-	if e.reason != reasonOOMKilled || e.signal() != unix.SIGKILL || e.kill != nil || e.logIsWhole() {
+	if e.reason != reasonOOMKilled || e.signal() != unix.SIGKILL || e.kill != nil || e.logCoversRun() {
 		return Cause{}, false
 	}
 	text := "probably killed by the kernel: out of memory"
@@ -249,7 +247,7 @@ func causeBySignal(e exit) (Cause, bool) {
 	case unix.SIGKILL:
 		text := "SIGKILL from an unknown sender: the runtime for a client that stopped it, or another process of the host"
 		switch counted := e.pod != nil && e.pod.OOMKills != nil && *e.pod.OOMKills > 0; {
-		case counted && e.kill == nil && !e.others && !e.logIsWhole():
+		case counted && e.kill == nil && !e.otherKills && !e.logCoversRun():
 			return Cause{Kind: CauseOOM, Text: "SIGKILL: probably by the kernel, out of memory", Confidence: diagnose.Likely, Evidence: e.oomEvidence()}, true
 		case !counted && e.kill == nil && e.reason != reasonOOMKilled:
 			text += "; nothing shows an OOM kill"

@@ -119,13 +119,13 @@ func (c *collection) finish(ctx context.Context) Facts {
 	c.addCauses(&facts)
 	c.addLogs(&facts)
 	slices.SortFunc(c.unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
-	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.pod.CLIName(), c.heldImages(ctx, &facts), c.next)
+	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.pod.CLIName(), c.presentImages(ctx, &facts), c.next)
 	return facts
 }
 
-// heldImages returns the images that containers wait for and the runtime holds: a pull that
-// fails for its tag, or its policy, is not made up for by another pull.
-func (c *collection) heldImages(ctx context.Context, f *Facts) map[string]bool {
+// presentImages returns the images that containers wait for although the runtime has them: their pull
+// fails because of a tag or pull policy, and another pull does not help.
+func (c *collection) presentImages(ctx context.Context, f *Facts) map[string]bool {
 	held := map[string]bool{}
 	if c.Runtime == nil {
 		return held

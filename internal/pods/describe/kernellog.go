@@ -51,17 +51,17 @@ func parseRecord(raw string, boot time.Time) (KernelRecord, bool) {
 	return KernelRecord{boot.Add(time.Duration(micros) * time.Microsecond), text}, true
 }
 
-// shortage is where there was no memory.
-type shortage uint8
+// oomScope is the scope that ran out of memory.
+type oomScope uint8
 
-// The shortages. The zero value is not known.
+// The zero value is an unknown scope.
 const (
-	ofContainer shortage = iota + 1 // at the limit of the container
-	ofPart                          // at that of a cgroup that the container made
-	ofPod                           // at that of its pod
-	ofAncestor                      // at that of a cgroup above its pod
-	ofHost                          // the host had none
-	ofNodes                         // the memory nodes had none that its cpuset or NUMA policy allows
+	scopeContainer   oomScope = iota + 1 // at the limit of the container
+	scopeSubCgroup                       // at that of a cgroup that the container made
+	scopePod                             // at that of its pod
+	scopeAncestor                        // at that of a cgroup above its pod
+	scopeHost                            // the host had none
+	scopeMemoryNodes                     // the memory nodes had none that its cpuset or NUMA policy allows
 )
 
 // kernelKill is a process of a container that the kernel's OOM killer killed.
@@ -70,8 +70,8 @@ type kernelKill struct {
 	pid     string
 	rss     string // anonymous memory that it had, as the kernel prints it
 	at      time.Time
-	of      shortage
-	group   string // whose limit was met, "" without one
+	scope   oomScope
+	cgroup  string // the cgroup whose limit was reached, "" if none was
 	count   int    // kills of processes of the container, this one included
 }
 
@@ -80,8 +80,8 @@ func (k kernelKill) text() string {
 	if k.rss != "" {
 		text += ", anonymous memory " + k.rss
 	}
-	if k.group != "" && k.of != ofContainer {
-		text += ", at the limit of " + k.group
+	if k.cgroup != "" && k.scope != scopeContainer {
+		text += ", at the limit of " + k.cgroup
 	}
 	if k.count > 1 {
 		text += fmt.Sprintf(", the last of %d of its processes", k.count)
@@ -89,24 +89,25 @@ func (k kernelKill) text() string {
 	return text
 }
 
-// why returns where there was no memory. limit is the container's, nil if it is not known.
-func (k kernelKill) why(limit *uint64) string {
+// describe returns the text of the scope that ran out of memory. limit is the container's memory
+// limit in bytes, nil if it is not known.
+func (k kernelKill) describe(limit *uint64) string {
 	const lack = "out of memory"
-	switch k.of {
-	case ofContainer:
+	switch k.scope {
+	case scopeContainer:
 		if limit == nil {
 			return lack + " at its limit"
 		}
 		return lack + " at its limit of " + usage.Bytes(*limit)
-	case ofPart:
-		return lack + " at the limit of " + path.Base(k.group) + ", a cgroup within the container"
-	case ofPod:
+	case scopeSubCgroup:
+		return lack + " at the limit of " + path.Base(k.cgroup) + ", a cgroup within the container"
+	case scopePod:
 		return lack + " at the limit of its pod"
-	case ofAncestor:
-		return lack + " at the limit of " + k.group + ", a cgroup above the container's and not its own"
-	case ofHost:
+	case scopeAncestor:
+		return lack + " at the limit of " + k.cgroup + ", a cgroup above the container's and not its own"
+	case scopeHost:
 		return "the host was out of memory"
-	case ofNodes:
+	case scopeMemoryNodes:
 		return "out of memory on the memory nodes that its cpuset or NUMA policy allows"
 	}
 	return lack
@@ -124,11 +125,11 @@ func kernelKills(records []KernelRecord, ids []string, uid string) map[string]ke
 		if fields, ok := strings.CutPrefix(record.Text, "oom-kill:"); ok {
 			last = ""
 			task := field(fields, "task_memcg=")
-			if i := slices.IndexFunc(ids, func(id string) bool { return partNaming(task, id) != "" }); i >= 0 {
+			if i := slices.IndexFunc(ids, func(id string) bool { return cgroupUpToID(task, id) != "" }); i >= 0 {
 				last = ids[i]
 				k := kernelKill{at: record.Time, count: found[last].count + 1}
 				k.process, k.pid = victimOf(fields)
-				k.of, k.group = shortageOf(fields, last, uid)
+				k.scope, k.cgroup = oomScopeOf(fields, last, uid)
 				found[last] = k
 			}
 			continue
@@ -154,35 +155,35 @@ func victimOf(fields string) (process, pid string) {
 	return process, pid
 }
 
-// shortageOf returns where there was no memory, and the cgroup whose limit was met.
-func shortageOf(fields, id, uid string) (of shortage, group string) {
+// oomScopeOf returns the scope that ran out of memory, and the cgroup whose limit was reached.
+func oomScopeOf(fields, id, uid string) (of oomScope, group string) {
 	switch field(fields, "constraint=") {
 	case "CONSTRAINT_NONE":
-		return ofHost, ""
+		return scopeHost, ""
 	case "CONSTRAINT_CPUSET", "CONSTRAINT_MEMORY_POLICY":
-		return ofNodes, ""
+		return scopeMemoryNodes, ""
 	case "CONSTRAINT_MEMCG":
 	default:
 		return 0, ""
 	}
 	group = field(fields, "oom_memcg=")
-	container := partNaming(field(fields, "task_memcg="), id)
+	container := cgroupUpToID(field(fields, "task_memcg="), id)
 	switch pod := path.Dir(container); {
 	case group == "":
 		return 0, ""
 	case group == container:
-		return ofContainer, group
+		return scopeContainer, group
 	case strings.HasPrefix(group, container+"/"):
-		return ofPart, group
-	case group == pod && namesPod(path.Base(pod), uid):
-		return ofPod, group
+		return scopeSubCgroup, group
+	case group == pod && isPodCgroup(path.Base(pod), uid):
+		return scopePod, group
 	}
-	return ofAncestor, group
+	return scopeAncestor, group
 }
 
-// partNaming returns the path of a cgroup up to the first part that has the id in its
-// name, "" if none has.
-func partNaming(group, id string) string {
+// cgroupUpToID returns the path of a cgroup up to the first element that contains the id, "" if
+// none does.
+func cgroupUpToID(group, id string) string {
 	i := strings.Index(group, id)
 	if i < 0 {
 		return ""
@@ -193,8 +194,9 @@ func partNaming(group, id string) string {
 	return group
 }
 
-// namesPod reports whether a cgroup is named by a pod: systemd's have no dashes.
-func namesPod(name, uid string) bool {
+// isPodCgroup reports whether the name of a cgroup contains the UID of a pod, with underscores for
+// dashes as in systemd's slices.
+func isPodCgroup(name, uid string) bool {
 	return uid != "" && (strings.Contains(name, uid) || strings.Contains(name, strings.ReplaceAll(uid, "-", "_")))
 }
 

@@ -17,8 +17,8 @@ const (
 	maxRecords = 50_000
 )
 
-// driftOfClock is how fast the clock of the kernel's log may go wrong: one ten thousandth.
-const driftOfClock = 10_000
+// clockDriftDivisor is how fast the clock of the kernel's log may go wrong: one ten thousandth.
+const clockDriftDivisor = 10_000
 
 // ReadKernelLog returns the records of the kernel's log about killed processes.
 func ReadKernelLog() (KernelLog, error) {
@@ -34,7 +34,7 @@ func ReadKernelLog() (KernelLog, error) {
 	}
 	uptime := time.Duration(sinceBoot.Nano())
 	boot := time.Now().Add(-uptime)
-	read := KernelLog{Slack: time.Second + uptime/driftOfClock}
+	read := KernelLog{Slack: time.Second + uptime/clockDriftDivisor}
 	buffer := make([]byte, maxRecord)
 	for range maxRecords {
 		n, err := unix.Read(fd, buffer)

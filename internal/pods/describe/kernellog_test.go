@@ -28,7 +28,7 @@ func TestKernelKillsByContainerID(t *testing.T) {
 		"Memory cgroup out of memory: Killed process 6 (other) total-vm:1kB, anon-rss:3kB, file-rss:0kB",
 		"oom-kill:",
 	), []string{id("c"), id("e")}, "")
-	if len(found) != 1 || found[id("c")] != (kernelKill{process: "a", pid: "5", rss: "2kB", of: ofHost, count: 1}) {
+	if len(found) != 1 || found[id("c")] != (kernelKill{process: "a", pid: "5", rss: "2kB", scope: scopeHost, count: 1}) {
 		t.Errorf("%+v", found)
 	}
 }
@@ -56,7 +56,7 @@ func TestShortageIsTheOneThatTheKernelNames(t *testing.T) {
 		}
 		text += ",task_memcg=" + test.task + ",task=x,pid=5,uid=0"
 		text = strings.NewReplacer("UID", uid, "ID", c).Replace(text)
-		if got := kernelKills(records(text), []string{c}, uid)[c].why(&limit); got != test.want {
+		if got := kernelKills(records(text), []string{c}, uid)[c].describe(&limit); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestKernelRecordHasTime(t *testing.T) {
 func TestKilledProcessIsNotAlwaysTheCause(t *testing.T) {
 	end := before(time.Minute)
 	killed := func(ago time.Duration) *kernelKill {
-		return &kernelKill{process: "tail", pid: "41", of: ofContainer, at: end.Add(-ago), count: 1}
+		return &kernelKill{process: "tail", pid: "41", scope: scopeContainer, at: end.Add(-ago), count: 1}
 	}
 	whole := KernelLog{Since: end.Add(-time.Hour), Slack: time.Second}
 	ran := exit{reason: "OOMKilled", started: end.Add(-time.Minute), finished: end, limit: new(uint64(64 << 20))}
@@ -121,7 +121,7 @@ func TestKilledProcessIsNotAlwaysTheCause(t *testing.T) {
 		"SIGKILL, and the log has no record": {func(e *exit) { e.code, e.log = 137, whole }, CauseSignal, diagnose.Unknown, "names no process of this container"},
 		"SIGKILL by the owner's own word":    {func(e *exit) { e.code, e.killing = 137, "the pod was deleted" }, CauseStop, diagnose.Observed, "the runtime reports"},
 		"SIGKILL, and another was killed": {func(e *exit) {
-			e.code, e.reason, e.others, e.pod = 137, "Error", true, &Cgroup{OOMKills: new(uint64(1))}
+			e.code, e.reason, e.otherKills, e.pod = 137, "Error", true, &Cgroup{OOMKills: new(uint64(1))}
 		}, CauseSignal, diagnose.Unknown, ""},
 	} {
 		e := ran

@@ -302,7 +302,7 @@ func TestCauseOfExit(t *testing.T) {
 		"not started":                  {exit{code: 128, reason: "StartError"}, CauseStart, diagnose.Observed, "could not start"},
 		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limit: new(uint64(64 << 20))}, CauseOOM, diagnose.Likely, "limit of 64Mi"},
 		"OOM by the kernel alone":      {exit{code: 137, reason: "Error", kill: &kernelKill{process: "x", pid: "1"}}, CauseOOM, diagnose.Observed, "out of memory"},
-		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{of: ofHost}}, CauseHostOOM, diagnose.Observed, "host"},
+		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{scope: scopeHost}}, CauseHostOOM, diagnose.Observed, "host"},
 		"OOM by the cgroup's counter":  {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(1))}}, CauseOOM, diagnose.Likely, "probably by the kernel"},
 		"a child was killed, not it":   {exit{code: 1, kill: &kernelKill{}}, CauseExit, diagnose.Observed, "returned 1"},
 		"SIGKILL without a trace":      {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(0))}}, CauseSignal, diagnose.Unknown, "nothing shows an OOM kill"},

@@ -73,7 +73,7 @@ func (c Collector) Terminating(ctx context.Context, pods []*inventory.Pod) []*Fa
 	for n, err := range errs {
 		if err != nil {
 			silent := c
-			silent.Runtime = unanswered{err}
+			silent.Runtime = noAnswerRuntime{err}
 			collect(ctx, silent, asked[n])
 		}
 	}
@@ -81,14 +81,14 @@ func (c Collector) Terminating(ctx context.Context, pods []*inventory.Pod) []*Fa
 	return found
 }
 
-// unanswered is a runtime that is not asked.
-type unanswered struct{ err error }
+// noAnswerRuntime is a runtime that is not asked.
+type noAnswerRuntime struct{ err error }
 
-func (u unanswered) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
+func (u noAnswerRuntime) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
 	return cri.ContainerProcess{}, u.err
 }
 
-func (u unanswered) SandboxDetails(context.Context, string) (cri.Details, error) {
+func (u noAnswerRuntime) SandboxDetails(context.Context, string) (cri.Details, error) {
 	return cri.Details{}, u.err
 }
 

@@ -32,7 +32,7 @@ func judgeShim(f Facts, c Container) (Verdict, bool) {
 	switch {
 	case shim.State == proc.Stopped || shim.State == proc.Traced:
 		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s (pid %d) is stopped", c.Name, shim.PID),
-			orKillShim(shim, fmt.Sprintf("kill -CONT %d", shim.PID))}, true
+			withKillShim(shim, fmt.Sprintf("kill -CONT %d", shim.PID))}, true
 	case shim.State.Ended() || shim.State == proc.Uninterruptible && f.overdue():
 		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s (pid %d, state %s) does not work", c.Name, shim.PID, shim.State), f.orForceShim(shim)}, true
 	case c.Kill.PID != 0 && c.KillAge >= slowKill:

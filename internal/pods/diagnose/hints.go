@@ -35,13 +35,13 @@ func (f Facts) orForceShim(shim proc.Process, first ...string) []string {
 	if f.Owner == OwnerPodctl || f.Owner == OwnerGonePodctl {
 		return f.orForce(first...)
 	}
-	return orKillShim(shim, first...)
+	return withKillShim(shim, first...)
 }
 
-// orKillShim returns commands, and after them the end of a shim through which nothing can
+// withKillShim returns commands, and after them the end of a shim through which nothing can
 // be stopped, by podctl rm --force neither. containerd removes the container of a shim that
 // has exited.
-func orKillShim(shim proc.Process, first ...string) []string {
+func withKillShim(shim proc.Process, first ...string) []string {
 	if strings.HasPrefix(shim.Comm, "containerd-shim") {
 		return append(first, fmt.Sprintf("kill -KILL %d", shim.PID))
 	}

@@ -36,9 +36,9 @@ const (
 	quiet = 200 * time.Millisecond
 )
 
-// settle is how old a shim, a namespace or an address has to be: a younger one may be of a
-// sandbox that is being created, which is not listed yet.
-const settle = time.Minute
+// settleTime is the minimum age of a shim, namespace or address that is reported: a younger one may
+// belong to a sandbox that is being created and not listed yet.
+const settleTime = time.Minute
 
 // Collect reads all facts.
 func Collect(ctx context.Context, o Options) Facts {
@@ -108,7 +108,7 @@ func probeEvents(ctx context.Context, client *cri.Client) (probed bool, err erro
 // noEvents reports whether the release has no events at all.
 func noEvents(v cri.Version) bool {
 	n, ok := numbers(v)
-	return v.Name == "containerd" && ok && less(n, [3]int{1, 7})
+	return v.Name == "containerd" && ok && isOlder(n, [3]int{1, 7})
 }
 
 func readKubelet(ctx context.Context, endpoint string) Kubelet {
@@ -138,7 +138,7 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 	}
 	var leases []Lease
 	if seen.visible && seen.sameMounts {
-		leases, f.Pods.LeasesWhole = readLeases("/", f.Runtime.Config.CNI.leaseDirs(), o.Now())
+		leases, f.Pods.LeasesComplete = readLeases("/", f.Runtime.Config.CNI.leaseDirs(), o.Now())
 		f.Pods.LeasesRead = len(leases)
 	}
 	all, err := o.List(ctx)
@@ -168,11 +168,11 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 			f.Pods.Headless = append(f.Pods.Headless, p.DisplayName())
 		}
 	}
-	f.Pods.Leases = unlisted(leases, listed, "/", o.Now())
+	f.Pods.Leases = unlistedLeases(leases, listed, "/", o.Now())
 	if f.Pods.Examined = seen.examined; !seen.examined {
 		return
 	}
-	left := seen.without(listed).lasting(ctx, look)
+	left := seen.without(listed).recheck(ctx, look)
 	f.Pods.Shims, f.Pods.Mounts = left.shims, slices.Sorted(maps.Values(left.mounts))
 }
 
@@ -192,9 +192,9 @@ const (
 	removalPeriod = 100 * time.Millisecond
 )
 
-// lasting returns what is there still once all has gone, or the time of a removal has
-// passed. again looks again.
-func (f found) lasting(ctx context.Context, again func() found) found {
+// recheck calls again until nothing of f is left or the time that a removal takes has passed, and
+// returns what is left.
+func (f found) recheck(ctx context.Context, again func() found) found {
 	for end := time.After(removal); len(f.shims)+len(f.mounts) > 0; {
 		select {
 		case <-ctx.Done():

@@ -17,7 +17,7 @@ func TestTerminatingPodIsNoLeftover(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		left := all.without(map[string]bool{"listed": true}).lasting(t.Context(), func() found {
+		left := all.without(map[string]bool{"listed": true}).recheck(t.Context(), func() found {
 			now := found{shims: all.shims, mounts: maps.Clone(all.mounts)}
 			if time.Since(begin) > 3*time.Second {
 				now.shims = []Shim{{1, "listed"}, {2, "another of this PID"}, {3, "stays"}}
@@ -34,10 +34,10 @@ func TestTerminatingPodIsNoLeftover(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		left := all.without(map[string]bool{"listed": true}).lasting(t.Context(), func() found { return found{} })
+		left := all.without(map[string]bool{"listed": true}).recheck(t.Context(), func() found { return found{} })
 		if took := time.Since(begin); took >= time.Second || len(left.shims)+len(left.mounts) > 0 {
 			t.Errorf("%v after %s", left, took)
 		}
-		all.without(map[string]bool{"listed": true, "going": true, "stays": true}).lasting(t.Context(), nil) // does not look again
+		all.without(map[string]bool{"listed": true, "going": true, "stays": true}).recheck(t.Context(), nil) // does not look again
 	})
 }

@@ -26,7 +26,7 @@ func healthy() Facts {
 		},
 		Host:  Host{Kernel: "6.12", CgroupVersion: 2, Systemd: true, UserNamespaces: 1000, SharedRoot: true, Forwards: true, ClockSynchronized: true},
 		Disks: []Disk{{What: "images", Path: "/var/lib", Size: 100, Free: 50, Inodes: 100, FreeInodes: 50}},
-		Pods:  Pods{Count: 2, Running: 1, Examined: true, NamespaceDir: "/run/netns", Namespaces: 1, Sandboxes: 2, Podctls: []string{"agent"}, LeasesRead: 2, LeasesWhole: true},
+		Pods:  Pods{Count: 2, Running: 1, Examined: true, NamespaceDir: "/run/netns", Namespaces: 1, Sandboxes: 2, Podctls: []string{"agent"}, LeasesRead: 2, LeasesComplete: true},
 	}
 }
 
@@ -78,7 +78,7 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) {
 			f.Pods.Leases = []Lease{{Network: "podman", Address: "10.88.0.5", ID: "3f9c1b2a44d0e7788"}}
 		}, "leftover.leases", "info: addresses of nothing that this runtime lists, which another runtime may have: 10.88.0.5 of network podman (3f9c1b2a44d0e)"},
-		{func(f *Facts) { f.Pods.LeasesWhole = false }, "leftover.leases", "info: the addresses that host-local holds cannot all be read"},
+		{func(f *Facts) { f.Pods.LeasesComplete = false }, "leftover.leases", "info: the addresses that host-local holds cannot all be read"},
 		{func(f *Facts) { f.Runtime.Probed = false }, "runtime.events", "info: not opened"},
 		{func(f *Facts) { f.Runtime.Events = unsupported }, "runtime.events", "info: containerd v2.4.2 has no events"},
 		{func(f *Facts) { f.Runtime.Events, f.Runtime.Config.Events = unsupported, &no }, "runtime.events", "info: events are disabled"},

@@ -155,10 +155,10 @@ type Pods struct {
 	Mounts   []string
 	Examined bool
 	// Leases are those of nothing that the runtime lists, LeasesRead how many there are;
-	// LeasesWhole is false if not all could be read, or owners not be looked for.
-	Leases      []Lease
-	LeasesRead  int
-	LeasesWhole bool
+	// LeasesComplete is false if not all could be read, or owners not be looked for.
+	Leases         []Lease
+	LeasesRead     int
+	LeasesComplete bool
 }
 
 // Shim is a process that keeps containers.

@@ -95,12 +95,11 @@ func (l *Lease) read(now time.Time) (old bool, err error) {
 	}
 	l.ID, l.ifName, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
 	l.ID, l.ifName = strings.TrimSpace(l.ID), strings.TrimSpace(l.ifName)
-	return l.ID != "" && now.Sub(info.ModTime()) > settle, nil
+	return l.ID != "" && now.Sub(info.ModTime()) > settleTime, nil
 }
 
-// unlisted returns the leases of nothing in ids that are still there, and whether the
-// namespaces that they were made for are gone.
-func unlisted(leases []Lease, ids map[string]bool, root string, now time.Time) []Lease {
+// unlistedLeases returns the leases that still exist and whose sandbox is not in ids, and sets Gone.
+func unlistedLeases(leases []Lease, ids map[string]bool, root string, now time.Time) []Lease {
 	var left []Lease
 	for _, l := range leases {
 		again := l
@@ -147,7 +146,7 @@ func namespaceGone(root string, l Lease) bool {
 	delete(paths, "")
 	for path := range paths {
 		// A process that has exited says nothing of its namespace.
-		if !filepath.IsAbs(path) || strings.HasPrefix(filepath.Clean(path), "/proc/") || !noNamespace(filepath.Join(root, path)) {
+		if !filepath.IsAbs(path) || strings.HasPrefix(filepath.Clean(path), "/proc/") || !isNotNetNamespace(filepath.Join(root, path)) {
 			return false
 		}
 	}

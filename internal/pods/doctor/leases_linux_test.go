@@ -76,7 +76,7 @@ func TestLeasesOfWhatIsNotListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, l := range unlisted(leases, map[string]bool{"listed": true}, root, now) {
+	for _, l := range unlistedLeases(leases, map[string]bool{"listed": true}, root, now) {
 		got = append(got, fmt.Sprintf("%s %v", l.Address, l.Gone))
 	}
 	slices.Sort(got)

@@ -108,7 +108,7 @@ func checkLeases(f Facts, r *report) {
 		r.info("addresses of nothing that this runtime lists, which another runtime may have: %s", firstNames(unknown))
 	}
 	switch {
-	case !p.LeasesWhole:
+	case !p.LeasesComplete:
 		r.info("the addresses that host-local holds cannot all be read here: it takes root, the runtime's PID and mount namespaces, and no more than %d addresses", maxLeases)
 	case len(p.Leases) == 0:
 		r.ok("each of %s that host-local holds is of a listed sandbox", plural(p.LeasesRead, "address"))

@@ -76,7 +76,7 @@ func scan(server int, endpoint, stateDir string, now time.Time) found {
 		if err != nil || p.State.Ended() || flags["namespace"] != "k8s.io" || !sameSocket(flags["address"], socket) {
 			continue
 		}
-		if started, err := proc.Default.Started(p); err == nil && now.Sub(started) > settle {
+		if started, err := proc.Default.Started(p); err == nil && now.Sub(started) > settleTime {
 			f.shims = append(f.shims, Shim{PID: pid, ID: flags["id"]})
 		}
 	}
@@ -112,16 +112,16 @@ func namespaces(dir string, now time.Time) (n int) {
 		at[filepath.Base(m.Mountpoint)] = true
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && at[e.Name()] && now.Sub(info.ModTime()) > settle {
+		if info, err := e.Info(); err == nil && at[e.Name()] && now.Sub(info.ModTime()) > settleTime {
 			n++
 		}
 	}
 	return n
 }
 
-// noNamespace reports whether there is no network namespace at a path: nothing, or the
+// isNotNetNamespace reports whether there is no network namespace at a path: nothing, or the
 // empty file that remains where one was mounted.
-func noNamespace(path string) bool {
+func isNotNetNamespace(path string) bool {
 	var fs unix.Statfs_t
 	err := unix.Statfs(path, &fs)
 	return errors.Is(err, unix.ENOENT) || err == nil && fs.Type != unix.NSFS_MAGIC && fs.Type != unix.PROC_SUPER_MAGIC

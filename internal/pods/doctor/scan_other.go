@@ -26,7 +26,7 @@ func scan(int, string, string, time.Time) found { return found{} }
 
 func namespaces(string, time.Time) int { return 0 }
 
-func noNamespace(string) bool { return false }
+func isNotNetNamespace(string) bool { return false }
 
 func readHost(int) Host { return Host{Err: errLinux, ClockErr: errLinux, UserNamespaces: -1} }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 )
 
-// trap is what is known of some releases of a runtime.
-type trap struct {
+// versionIssue is what is known of some releases of a runtime.
+type versionIssue struct {
 	runtime string
 	// Releases from since and before the one of before have it; zeros are unbounded.
 	since, before    [3]int
@@ -17,8 +17,8 @@ type trap struct {
 	evidence, remedy string
 }
 
-// traps are the rows of docs/doctor.md.
-var traps = []trap{
+// versionIssues are the rows of docs/doctor.md.
+var versionIssues = []versionIssue{
 	{"containerd", [3]int{}, [3]int{1, 7}, Warning, "no user namespaces, no recursive read-only mounts, no events; its maintenance has ended", "upgrade to containerd 2"},
 	{"containerd", [3]int{1, 7}, [3]int{2}, Warning, "each event goes to one subscriber: a kubelet, an agent and podctl pleg watch take events from each other", "upgrade to containerd 2; until then podctl finds what it misses by relists, up to a second later"},
 	{"containerd", [3]int{2}, [3]int{2, 0, 3}, Info, "a sandbox status has a timestamp and no container statuses", "none is needed: podctl asks for the containers as well"},
@@ -34,8 +34,8 @@ func checkVersion(f Facts, r *report) {
 		return
 	}
 	known := false
-	for _, t := range traps {
-		if strings.EqualFold(t.runtime, f.Runtime.Version.Name) && !less(v, t.since) && (t.before == [3]int{} || less(v, t.before)) {
+	for _, t := range versionIssues {
+		if strings.EqualFold(t.runtime, f.Runtime.Version.Name) && !isOlder(v, t.since) && (t.before == [3]int{} || isOlder(v, t.before)) {
 			known = true
 			r.add(t.level, t.remedy, "%s: %s", f.Runtime.Version, t.evidence)
 		}
@@ -64,4 +64,4 @@ func numbers(v cri.Version) (n [3]int, ok bool) {
 	return n, ok
 }
 
-func less(a, b [3]int) bool { return slices.Compare(a[:], b[:]) < 0 }
+func isOlder(a, b [3]int) bool { return slices.Compare(a[:], b[:]) < 0 }

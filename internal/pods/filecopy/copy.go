@@ -34,10 +34,11 @@ type Result struct {
 	Progress
 	// Cleared are the files whose setuid or setgid was cleared.
 	Cleared int
-	// Absolute is how many symlinks with an absolute target were copied: beside the copy it
-	// is another file, or none. First is one of them, as PATH -> TARGET.
-	Absolute int
-	First    string
+	// AbsoluteLinks is how many symlinks with an absolute target were copied; such a target may be
+	// missing or another file at the destination. FirstAbsoluteLink is the first one, as
+	// PATH -> TARGET.
+	AbsoluteLinks     int
+	FirstAbsoluteLink string
 }
 
 // maxErrors is how many entries that could not be copied an error names.
@@ -67,7 +68,7 @@ func (s *skipped) err() error {
 // Copy copies all entries and closes the sink. Entries that cannot be
 // copied are passed over; the error names them.
 func Copy(ctx context.Context, from Source, to Sink, o Options) (Result, error) {
-	c := &copying{ctx: ctx, to: to, opts: o}
+	c := &copier{ctx: ctx, to: to, opts: o}
 	err := from.Each(ctx, c.copyEntry, func(err error) { c.skipped.add(err) })
 	if closeErr := to.Close(); err == nil {
 		err = closeErr
@@ -78,7 +79,7 @@ func Copy(ctx context.Context, from Source, to Sink, o Options) (Result, error) 
 	return c.result, err
 }
 
-type copying struct {
+type copier struct {
 	ctx     context.Context
 	to      Sink
 	opts    Options
@@ -86,7 +87,7 @@ type copying struct {
 	skipped skipped
 }
 
-func (c *copying) copyEntry(e Entry) error {
+func (c *copier) copyEntry(e Entry) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
@@ -100,8 +101,8 @@ func (c *copying) copyEntry(e Entry) error {
 		c.result.Cleared++
 	}
 	if e.Kind == Symlink && path.IsAbs(e.Target) {
-		if c.result.Absolute++; c.result.Absolute == 1 {
-			c.result.First = path.Join(c.opts.Name, e.Path) + " -> " + e.Target
+		if c.result.AbsoluteLinks++; c.result.AbsoluteLinks == 1 {
+			c.result.FirstAbsoluteLink = path.Join(c.opts.Name, e.Path) + " -> " + e.Target
 		}
 	}
 	var content io.Reader
@@ -110,7 +111,7 @@ func (c *copying) copyEntry(e Entry) error {
 			c.result.Total = e.Size
 		}
 		c.result.Files++
-		r := &counted{c: c, e: e}
+		r := &countingReader{c: c, e: e}
 		defer func() { _ = r.Close() }() // only read
 		// Before the sink begins: what cannot be opened is passed over.
 		if e.LinkTo == "" && r.open() != nil {
@@ -123,23 +124,23 @@ func (c *copying) copyEntry(e Entry) error {
 }
 
 // report reports the progress.
-func (c *copying) report(n int64) {
+func (c *copier) report(n int64) {
 	c.result.Bytes += n
 	if c.opts.Progress != nil {
 		c.opts.Progress(c.result.Progress)
 	}
 }
 
-// chunk is how much is copied between two looks at the context.
-const chunk = 4 << 20
+// copyChunkSize is how much is copied between two looks at the context.
+const copyChunkSize = 4 << 20
 
 // maxPseudo bounds a file that claims to be empty, as those of proc do.
 const maxPseudo = 16 << 20
 
-// counted opens a file when it is first read, counts what is read, and reads no more
+// countingReader opens a file when it is first read, counts what is read, and reads no more
 // than the size that was found: a file may grow for ever.
-type counted struct {
-	c    *copying
+type countingReader struct {
+	c    *copier
 	e    Entry
 	file io.ReadCloser
 	left int64
@@ -148,7 +149,7 @@ type counted struct {
 }
 
 // open opens the file; its error is remembered as the source's.
-func (r *counted) open() error {
+func (r *countingReader) open() error {
 	if r.file != nil || r.failed != nil {
 		return r.failed
 	}
@@ -160,7 +161,7 @@ func (r *counted) open() error {
 }
 
 // Read implements io.Reader.
-func (r *counted) Read(p []byte) (int, error) {
+func (r *countingReader) Read(p []byte) (int, error) {
 	if err := r.c.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -177,7 +178,7 @@ func (r *counted) Read(p []byte) (int, error) {
 }
 
 // WriteTo implements io.WriterTo: where both ends are files, the kernel copies.
-func (r *counted) WriteTo(w io.Writer) (total int64, err error) {
+func (r *countingReader) WriteTo(w io.Writer) (total int64, err error) {
 	if err := r.open(); err != nil {
 		return 0, err
 	}
@@ -185,7 +186,7 @@ func (r *counted) WriteTo(w io.Writer) (total int64, err error) {
 		if err := r.c.ctx.Err(); err != nil {
 			return total, err
 		}
-		want := min(chunk, r.left)
+		want := min(copyChunkSize, r.left)
 		n, err := io.Copy(w, &io.LimitedReader{R: r.file, N: want})
 		total, r.left = total+n, r.left-n
 		r.c.report(n)
@@ -196,7 +197,7 @@ func (r *counted) WriteTo(w io.Writer) (total int64, err error) {
 }
 
 // Close closes the file if it was opened.
-func (r *counted) Close() error {
+func (r *countingReader) Close() error {
 	if r.file == nil {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (d *Directory) Put(ctx context.Context, e Entry, content io.Reader) error {
 	if at == "" || at == "." {
 		return d.putRoot(e)
 	}
-	parent, err := openBelow(d.root, path.Dir(at), unix.O_PATH|unix.O_DIRECTORY, 0)
+	parent, err := openBeneath(d.root, path.Dir(at), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if errors.Is(err, unix.ENOTDIR) { // what O_DIRECTORY says of a symlink
 		return fmt.Errorf("%s: %w", path.Join(d.title, e.Path), errRedirects)
 	}
@@ -84,7 +84,7 @@ func (d *Directory) explain(at string, err error) error {
 func (d *Directory) mkdir(parent *os.File, name string, e Entry) error {
 	err := unix.Mkdirat(int(parent.Fd()), name, 0o700)
 	if errors.Is(err, unix.EEXIST) {
-		there, err := openBelow(parent, name, unix.O_PATH|unix.O_DIRECTORY, 0)
+		there, err := openBeneath(parent, name, unix.O_PATH|unix.O_DIRECTORY, 0)
 		if err == nil {
 			_ = there.Close() // only looked at
 		}
@@ -111,7 +111,7 @@ func (d *Directory) place(parent *os.File, name string, fill func(temporary stri
 
 // write writes a regular file.
 func (d *Directory) write(parent *os.File, name string, e Entry, content io.Reader) error {
-	file, err := openBelow(parent, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
+	file, err := openBeneath(parent, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (d *Directory) symlink(parent *os.File, name string, e Entry) error {
 // link makes a hard link to an earlier entry. Its error means that the file has to be
 // copied.
 func (d *Directory) link(parent *os.File, name string, e Entry) error {
-	first, err := openBelow(d.root, path.Join(d.name, e.LinkTo), unix.O_PATH, 0)
+	first, err := openBeneath(d.root, path.Join(d.name, e.LinkTo), unix.O_PATH, 0)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (d *Directory) link(parent *os.File, name string, e Entry) error {
 func (d *Directory) Close() error {
 	var first error
 	for _, e := range slices.Backward(d.made) {
-		dir, err := openBelow(d.root, path.Join(d.name, e.Path), unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		dir, err := openBeneath(d.root, path.Join(d.name, e.Path), unix.O_RDONLY|unix.O_DIRECTORY, 0)
 		if err == nil {
 			err = d.complete(dir, e)
 			_ = dir.Close() // only described

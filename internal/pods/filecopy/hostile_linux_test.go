@@ -138,7 +138,7 @@ func (g growing) Each(ctx context.Context, do func(Entry) error, failed func(err
 
 func TestCopyCancel(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/root/big", strings.Repeat("x", 3*chunk))
+	write(t, dir+"/root/big", strings.Repeat("x", 3*copyChunkSize))
 	ctx, cancel := context.WithCancel(t.Context())
 	tree, err := inContainer(t, dir+"/root").Open(t.Context(), Place{Path: "big"})
 	must(t, err)
@@ -146,7 +146,7 @@ func TestCopyCancel(t *testing.T) {
 	must(t, err)
 	var seen Progress
 	_, err = Copy(ctx, tree, sink, Options{Progress: func(p Progress) { seen = p; cancel() }})
-	if !errors.Is(err, context.Canceled) || seen.Total != 3*chunk || seen.Bytes != chunk {
+	if !errors.Is(err, context.Canceled) || seen.Total != 3*copyChunkSize || seen.Bytes != copyChunkSize {
 		t.Errorf("%v after %+v", err, seen)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {

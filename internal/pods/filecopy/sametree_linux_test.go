@@ -194,7 +194,7 @@ func TestAbsoluteSymlinksAreCounted(t *testing.T) {
 	must(t, err)
 	result, err := Copy(t.Context(), source, sink, Options{Name: "web:/src"})
 	must(t, err)
-	if result.Absolute != 2 || result.First != "web:/src/a -> /etc/passwd" {
+	if result.AbsoluteLinks != 2 || result.FirstAbsoluteLink != "web:/src/a -> /etc/passwd" {
 		t.Errorf("%+v", result)
 	}
 }

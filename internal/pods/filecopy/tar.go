@@ -29,7 +29,7 @@ const maxPadding = 1 << 20
 
 // run runs a command; another exit code than 0 is an error.
 func (t *Tar) run(ctx context.Context, command []string, stdin io.Reader, stdout io.Writer) error {
-	stderr := &head{}
+	stderr := &limitedBuffer{}
 	code, err := t.Exec(ctx, command, stdin, stdout, stderr)
 	if err == nil && code != 0 {
 		err = &ExitError{Command: command[0], Code: code, Stderr: strings.TrimSpace(stderr.buffer.String())}
@@ -49,10 +49,10 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("%s in the container exited with code %d: %s", e.Command, e.Code, e.Stderr)
 }
 
-// head keeps the first bytes that are written.
-type head struct{ buffer bytes.Buffer }
+// limitedBuffer keeps the first bytes that are written.
+type limitedBuffer struct{ buffer bytes.Buffer }
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *limitedBuffer) Write(p []byte) (int, error) {
 	_, _ = h.buffer.Write(p[:min(len(p), maxStderr-h.buffer.Len())]) // it does not fail
 	return len(p), nil
 }

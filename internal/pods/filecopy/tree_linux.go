@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// below resolves a path below a directory and nowhere else.
-const below = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+// resolveBeneath resolves a path below a directory and nowhere else.
+const resolveBeneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
-// openBelow opens a path below a directory without following symlinks; "" is the
+// openBeneath opens a path below a directory without following symlinks; "" is the
 // directory itself.
-func openBelow(dir *os.File, name string, flags int, mode uint32) (*os.File, error) {
+func openBeneath(dir *os.File, name string, flags int, mode uint32) (*os.File, error) {
 	if name == "" {
 		name = "."
 	}
 	for {
-		fd, err := unix.Openat2(int(dir.Fd()), name, &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Mode: uint64(mode), Resolve: below})
+		fd, err := unix.Openat2(int(dir.Fd()), name, &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC | unix.O_NOFOLLOW), Mode: uint64(mode), Resolve: resolveBeneath})
 		switch {
 		case errors.Is(err, unix.EINTR), errors.Is(err, unix.EAGAIN): // something was renamed meanwhile
 			continue
@@ -81,7 +81,7 @@ type subdir struct {
 
 // each passes the entries of one directory on, and returns the directories among them.
 func (t *Tree) each(ctx context.Context, in subdir, do func(Entry) error, failed func(error)) ([]subdir, error) {
-	dir, err := openBelow(t.root, in.path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	dir, err := openBeneath(t.root, in.path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		failed(t.replacedError(in.path, err))
 		return nil, nil
@@ -102,7 +102,7 @@ func (t *Tree) each(ctx context.Context, in subdir, do func(Entry) error, failed
 				continue
 			}
 			if e.Kind == Dir {
-				if d := deviceOf(found); d == in.dev || !pseudo(found, &e) {
+				if d := deviceOf(found); d == in.dev || !isPseudoFile(found, &e) {
 					dirs = append(dirs, subdir{e.Path, d})
 				}
 			}
@@ -137,7 +137,7 @@ func (t *Tree) replacedError(at string, err error) error {
 // openEntry returns the entry for a name of a directory, and its descriptor, by which it is
 // read: what takes its name meanwhile is not.
 func (t *Tree) openEntry(dir *os.File, name, at string) (Entry, *os.File, error) {
-	found, err := openBelow(dir, name, unix.O_PATH, 0)
+	found, err := openBeneath(dir, name, unix.O_PATH, 0)
 	if err != nil {
 		return Entry{}, nil, t.replacedError(at, err)
 	}
@@ -211,9 +211,9 @@ func deviceOf(f *os.File) uint64 {
 	return uint64(st.Dev) //nolint:unconvert // narrower on other architectures
 }
 
-// pseudo reports whether a mount point is one of a file system that holds no files,
+// isPseudoFile reports whether a mount point is one of a file system that holds no files,
 // and makes it an entry that is not copied.
-func pseudo(f *os.File, e *Entry) bool {
+func isPseudoFile(f *os.File, e *Entry) bool {
 	var st unix.Statfs_t
 	if unix.Fstatfs(int(f.Fd()), &st) != nil {
 		return false

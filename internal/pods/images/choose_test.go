@@ -36,7 +36,7 @@ func TestChooseRefusesAmbiguousWords(t *testing.T) {
 		"sha256:ada": `"sha256:ada" is ambiguous: r.io/db:1 (ada100), r.io/web:1 (ada200), r.io/web:2 (ada2)`,
 		"r.io/web":   `"r.io/web" is ambiguous: r.io/web:1 (ada200), r.io/web:2 (ada2)`,
 	} {
-		chosen, err := Choose(hexNames(), []string{word, "r.io/db:1"})
+		chosen, err := SelectForChange(hexNames(), []string{word, "r.io/db:1"})
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", word, err, want)
 		}
@@ -44,7 +44,7 @@ func TestChooseRefusesAmbiguousWords(t *testing.T) {
 			t.Errorf("%q: chosen %v, want r.io/db:1 alone", word, chosen)
 		}
 	}
-	if chosen, err := Choose(hexNames(), []string{"r.io/web:*"}); err != nil || len(chosen) != 2 {
+	if chosen, err := SelectForChange(hexNames(), []string{"r.io/web:*"}); err != nil || len(chosen) != 2 {
 		t.Errorf("a pattern: %d images, %v", len(chosen), err)
 	}
 }
@@ -60,7 +60,7 @@ func TestChooseNamesTheOtherNames(t *testing.T) {
 		{[]string{"fff2"}, nil},
 		{[]string{"ada", "fff2"}, nil},
 	} {
-		chosen, err := Choose(hexNames(), c.words)
+		chosen, err := SelectForChange(hexNames(), c.words)
 		if err != nil || len(chosen) != 1 || !slices.Equal(chosen[0].Others, c.want) {
 			t.Errorf("%q: %+v, %v; want others %q", c.words, chosen, err, c.want)
 		}

@@ -140,10 +140,10 @@ type Choice struct {
 	Others []string
 }
 
-// Choose is Select for a command that changes images: a word that is no pattern stands for
-// one image. The error names the words that stand for none or for several; the images of
+// SelectForChange is like Select for a command that changes images: a word that is not a pattern
+// must select one image. The error names the words that stand for none or for several; the images of
 // the others are returned all the same.
-func Choose(all []*Image, words []string) ([]Choice, error) {
+func SelectForChange(all []*Image, words []string) ([]Choice, error) {
 	var errs []error
 	chosen, whole := map[*Image]bool{}, map[*Image]bool{}
 	for _, word := range words {

@@ -23,12 +23,12 @@ type Reader struct {
 
 // Pods lists the runtime and asks the live podctl processes at the same time.
 func (r Reader) Pods(ctx context.Context, client *cri.Client) ([]*Pod, error) {
-	pods, _, err := r.Read(ctx, client, r.Begin(ctx))
+	pods, _, err := r.Read(ctx, client, r.Start(ctx))
 	return pods, err
 }
 
 // Read lists the runtime, and joins the listing with the answers of its owners.
-func (r Reader) Read(ctx context.Context, client *cri.Client, asking *owners.Asking) ([]*Pod, *owners.Answers, error) {
+func (r Reader) Read(ctx context.Context, client *cri.Client, asking *owners.PendingAnswers) ([]*Pod, *owners.Answers, error) {
 	listed, err := client.ListPods(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -43,8 +43,8 @@ func (r Reader) Read(ctx context.Context, client *cri.Client, asking *owners.Ask
 
 // Reported returns the pods that live podctl processes report: all that is known
 // while the runtime does not answer.
-func (r Reader) Reported(asking *owners.Asking) ([]*Pod, error) {
-	answers, err := asking.Reported()
+func (r Reader) Reported(asking *owners.PendingAnswers) ([]*Pod, error) {
+	answers, err := asking.ProcessAnswers()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (r Reader) Reported(asking *owners.Asking) ([]*Pod, error) {
 func (r Reader) warn(answers *owners.Answers) {
 	for _, p := range answers.Processes {
 		if p.Err != nil && p.Socket != "" && !p.Elsewhere {
-			r.Unanswered(p.Silence())
+			r.Unanswered(p.NoAnswerError())
 		}
 	}
 	switch {

@@ -235,7 +235,7 @@ func TestDirectoryIsInUseWhileAPartIsMountedElsewhere(t *testing.T) {
 		{"36\n", false},
 	} {
 		used := map[string]bool{}
-		if noteMounted([]byte(c.table), theirs, used); used["u1"] != c.want || used["u2"] {
+		if markMountedOutside([]byte(c.table), theirs, used); used["u1"] != c.want || used["u2"] {
 			t.Errorf("%q: %v", c.table, used)
 		}
 	}

@@ -62,7 +62,7 @@ func (f *Finder) readRecord(d *Dir) {
 		d.Instance = rec.Instance
 	}
 	switch {
-	case rec.Held:
+	case rec.StayStopped:
 		d.Keep = "its pod was stopped by podctl stop"
 	case rec.Runtime != "" && d.Instance == "":
 		d.Keep = onAnotherRuntime
@@ -117,7 +117,7 @@ func (f *Finder) judgeDirs(v *View, dirs []Dir) {
 			names[filepath.Base(d.Path)] = true
 		}
 	}
-	mounted, err := mountedDirs(f.Procs, names, maxMounts)
+	mounted, err := dirsMountedOutside(f.Procs, names, maxMounts)
 	if err != nil {
 		v.DirsUnknown = err.Error()
 		return

@@ -14,11 +14,11 @@ import (
 // thousands of mount namespaces, each with all mounts that the kernel allows.
 const maxMounts = 128 << 20
 
-// mountedDirs returns which of the directories of pods, by their names, are mounted outside
-// of themselves, as in a container. It reads the mount tables of all processes, each mount
+// dirsMountedOutside returns which of the pod directories, by name, have a mount outside of
+// themselves, as in a container. It reads the mount tables of all processes, each mount
 // namespace once. It is an error if one cannot be read, also if that is not permitted, or
 // if there are more than are read: a directory may be in use there.
-func mountedDirs(all proc.FS, dirs map[string]bool, limit int64) (map[string]bool, error) {
+func dirsMountedOutside(all proc.FS, dirs map[string]bool, limit int64) (map[string]bool, error) {
 	pids, err := all.PIDs()
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func mountedDirs(all proc.FS, dirs map[string]bool, limit int64) (map[string]boo
 		// The table of a process with more capabilities can be read, its namespace
 		// cannot.
 		named := err == nil
-		n, err := all.EachMount(pid, limit, func(line []byte) { noteMounted(line, dirs, used) })
+		n, err := all.EachMount(pid, limit, func(line []byte) { markMountedOutside(line, dirs, used) })
 		limit -= n
 		switch {
 		case err == nil:
@@ -57,9 +57,9 @@ func hasExited(all proc.FS, pid int, err error) bool {
 	return errors.Is(err, proc.ErrGone) || err == nil && p.State.Ended()
 }
 
-// noteMounted notes in used the directory of which a line of a mount table shows that a part
-// of it is mounted outside of it.
-func noteMounted(line []byte, dirs, used map[string]bool) {
+// markMountedOutside adds to used each directory that, by a line of a mount table, is mounted outside
+// of itself.
+func markMountedOutside(line []byte, dirs, used map[string]bool) {
 	// 36 35 98:0 /what /where rw,noatime …
 	var fields [5][]byte
 	n := 0

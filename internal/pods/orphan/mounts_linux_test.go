@@ -42,7 +42,7 @@ func TestMountTablesWithoutPermissionAreAnError(t *testing.T) {
 			done <- err
 			return
 		}
-		_, err := mountedDirs(procfs, theirs, maxMounts)
+		_, err := dirsMountedOutside(procfs, theirs, maxMounts)
 		done <- err
 	}()
 	if err := <-done; !errors.Is(err, fs.ErrPermission) {

@@ -45,7 +45,7 @@ func TestMoreMountsThanAreReadAreAnError(t *testing.T) {
 	fakeProcess(t, procfs, "1", "S", strings.Repeat(line, 10))
 	fakeProcess(t, procfs, "2", "S", strings.Repeat(line, 10))
 	for limit, tooMany := range map[int]bool{20: false, 19: true, 9: true} {
-		if _, err := mountedDirs(procfs, theirs, int64(limit*len(line))); (err != nil) != tooMany {
+		if _, err := dirsMountedOutside(procfs, theirs, int64(limit*len(line))); (err != nil) != tooMany {
 			t.Errorf("%d lines: %v", limit, err)
 		}
 	}
@@ -57,14 +57,14 @@ func TestUnreadableMountTablesAreAnError(t *testing.T) {
 	fakeProcess(t, procfs, "1", "S", "first")
 	fakeProcess(t, procfs, "2", "Z", "") // a zombie has no mounts
 	fakeProcess(t, procfs, "3", "S", "third")
-	if _, err := mountedDirs(procfs, theirs, maxMounts); err != nil {
+	if _, err := dirsMountedOutside(procfs, theirs, maxMounts); err != nil {
 		t.Fatal(err)
 	}
 	fakeProcess(t, procfs, "4", "S", "")
-	if _, err := mountedDirs(procfs, theirs, maxMounts); err == nil {
+	if _, err := dirsMountedOutside(procfs, theirs, maxMounts); err == nil {
 		t.Error("an unreadable table: no error")
 	}
-	if _, err := mountedDirs(proc.FS(filepath.Join(t.TempDir(), "none")), theirs, maxMounts); err == nil {
+	if _, err := dirsMountedOutside(proc.FS(filepath.Join(t.TempDir(), "none")), theirs, maxMounts); err == nil {
 		t.Error("no procfs: no error")
 	}
 }
@@ -76,7 +76,7 @@ func TestMountTablesPassOverProcessesThatExited(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(string(procfs), "2"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mountedDirs(procfs, theirs, maxMounts); err != nil {
+	if _, err := dirsMountedOutside(procfs, theirs, maxMounts); err != nil {
 		t.Error(err)
 	}
 }

@@ -46,7 +46,7 @@ func refusedByPodctl(uid types.UID, v owners.Verdict) error {
 	case !p.Elsewhere && runs:
 		return fmt.Errorf("%s manages it", p.Title())
 	case !p.Elsewhere:
-		return p.Silence()
+		return p.NoAnswerError()
 	}
 	err := fmt.Errorf("%s manages it, by another endpoint", p.Title())
 	if v.Why != nil {

@@ -106,7 +106,7 @@ func isSilent(v owners.Verdict) bool {
 // not asked again.
 func (s *Stopper) stopByProcess(ctx context.Context, p *inventory.Pod, process owners.Process) error {
 	if process.Err != nil {
-		return hint.With(fmt.Errorf("stop pod %s: %w", p.DisplayName(), process.Silence()), wake(process)+"podctl rm --force goes past it")
+		return hint.With(fmt.Errorf("stop pod %s: %w", p.DisplayName(), process.NoAnswerError()), wake(process)+"podctl rm --force goes past it")
 	}
 	if s.Force {
 		var cancel context.CancelFunc

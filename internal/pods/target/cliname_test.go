@@ -34,7 +34,7 @@ func hostile() []*inventory.Pod {
 	past := example("default/web", "app").Runtime
 	past.UID, past.Sandboxes[0].ID, past.Sandboxes[0].State, past.Containers[0].ID = "past-uid", "9a570123456789", pod.Exited, "9ac70123456789"
 	past.Containers[0].State = pod.Exited
-	return inventory.Merge(append(listed, past), owners.Unasked())
+	return inventory.Merge(append(listed, past), owners.NotAsked())
 }
 
 func TestCLINameSelectsOnlyItsPod(t *testing.T) {

@@ -20,7 +20,7 @@ func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
 	for _, m := range matched {
 		targets, err := q.containersOf(m)
 		switch {
-		case err != nil && m.loose:
+		case err != nil && m.byPattern:
 			passed = err
 		case err != nil:
 			errs = append(errs, err)

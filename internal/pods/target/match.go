@@ -31,9 +31,9 @@ type match struct {
 	exact     *pod.Container
 	// workload: the word is a workload's.
 	workload bool
-	// loose: a pattern or selector matched, so that a pod without the container is
+	// byPattern: a pattern or selector matched, so that a pod without the container is
 	// left out.
-	loose bool
+	byPattern bool
 }
 
 // resolve returns the matches of the query in the order of its words, each pod and container
@@ -74,7 +74,7 @@ func (q Query) everyPod(all []*inventory.Pod) []match {
 	var every []match
 	for _, p := range inventory.Current(all) {
 		if matches(q.namespace(), p.Namespace) {
-			every = append(every, match{pod: p, loose: true})
+			every = append(every, match{pod: p, byPattern: true})
 		}
 	}
 	return every
@@ -134,7 +134,7 @@ func (q Query) matchReading(all []*inventory.Pod, r reading, matches matcher) ([
 		}
 	}
 	for i := range found {
-		found[i].loose = loose
+		found[i].byPattern = loose
 	}
 	if r.namespace != "" || loose || q.AllNamespaces || len(found) < 2 {
 		return found, nil

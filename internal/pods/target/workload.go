@@ -45,7 +45,7 @@ func (q Query) replicas(all []*inventory.Pod, w workload) ([]match, error) {
 		for _, p := range inventory.Current(all) {
 			of := madeOf(p)
 			if of.kind == w.kind && matches(w.name, of.name) && matches(q.namespace(), of.namespace) {
-				found, namespaces[of.namespace] = append(found, match{pod: p, workload: true, loose: true}), true
+				found, namespaces[of.namespace] = append(found, match{pod: p, workload: true, byPattern: true}), true
 			}
 		}
 		switch {

@@ -17,8 +17,8 @@ type Usage struct {
 	Limits
 }
 
-// Between returns what each running container used between two snapshots, by id.
-func Between(first, second Snapshot) map[string]Usage {
+// Rates returns what each running container used between two snapshots, by id.
+func Rates(first, second Snapshot) map[string]Usage {
 	all := make(map[string]Usage, len(second.Containers))
 	for id, now := range second.Containers {
 		u := Usage{Memory: now.Memory, PIDs: now.PIDs, Disk: now.Disk, Limits: now.Limits}
@@ -88,20 +88,20 @@ func perSecond(before, now uint64, elapsed time.Duration) *float64 {
 // no containers; a pod has a limit if each of its containers has one.
 func Sum(containers []Usage) Usage {
 	return Usage{
-		CPU:       sum(containers, func(u Usage) *float64 { return u.CPU }),
-		Periods:   sum(containers, func(u Usage) *uint64 { return u.Periods }),
-		Throttled: sum(containers, func(u Usage) *uint64 { return u.Throttled }),
-		Memory:    sum(containers, func(u Usage) *uint64 { return u.Memory }),
-		PIDs:      sum(containers, func(u Usage) *uint64 { return u.PIDs }),
-		Disk:      sum(containers, func(u Usage) *uint64 { return u.Disk }),
+		CPU:       sumOf(containers, func(u Usage) *float64 { return u.CPU }),
+		Periods:   sumOf(containers, func(u Usage) *uint64 { return u.Periods }),
+		Throttled: sumOf(containers, func(u Usage) *uint64 { return u.Throttled }),
+		Memory:    sumOf(containers, func(u Usage) *uint64 { return u.Memory }),
+		PIDs:      sumOf(containers, func(u Usage) *uint64 { return u.PIDs }),
+		Disk:      sumOf(containers, func(u Usage) *uint64 { return u.Disk }),
 		Limits: Limits{
-			CPULimit:    sum(containers, func(u Usage) *float64 { return u.CPULimit }),
-			MemoryLimit: sum(containers, func(u Usage) *uint64 { return u.MemoryLimit }),
+			CPULimit:    sumOf(containers, func(u Usage) *float64 { return u.CPULimit }),
+			MemoryLimit: sumOf(containers, func(u Usage) *uint64 { return u.MemoryLimit }),
 		},
 	}
 }
 
-func sum[N float64 | uint64](containers []Usage, part func(Usage) *N) *N {
+func sumOf[N float64 | uint64](containers []Usage, part func(Usage) *N) *N {
 	if len(containers) == 0 {
 		return nil
 	}

@@ -32,7 +32,7 @@ func TestRateFromTwoSamples(t *testing.T) {
 		"it was not known at first": {Snapshot{Containers: map[string]Sample{"c": {At: start}}}, cpuSample(FromCgroup, time.Second, time.Second), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			same(t, Between(c.first, c.second)["c"].CPU, c.want)
+			same(t, Rates(c.first, c.second)["c"].CPU, c.want)
 		})
 	}
 }

@@ -39,10 +39,10 @@ type Sampler struct {
 	// stats is the runtime's last answer, by id of the container.
 	stats   map[string]cri.ContainerStats
 	statsAt time.Time
-	// unanswered is the error of the runtime that it is not asked again for, for statsAge
+	// lastTimeout is the error of the runtime that it is not asked again for, for statsAge
 	// after failedAt.
-	unanswered error
-	failedAt   time.Time
+	lastTimeout error
+	failedAt    time.Time
 }
 
 // Snapshot reads the pods as they are now. With an error, that of the runtime, what
@@ -74,9 +74,9 @@ func (s *Sampler) Snapshot(ctx context.Context, pods []*pod.Pod) (Snapshot, erro
 			hiddenNetwork = true
 		}
 	}
-	if s.unanswered != nil && s.Now().Sub(s.failedAt) < statsAge {
-		s.complete(&snap, pods)
-		return snap, s.unanswered
+	if s.lastTimeout != nil && s.Now().Sub(s.failedAt) < statsAge {
+		s.fillFromStats(&snap, pods)
+		return snap, s.lastTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
@@ -84,12 +84,12 @@ func (s *Sampler) Snapshot(ctx context.Context, pods []*pod.Pod) (Snapshot, erro
 	if hidden || fresh || s.Now().Sub(s.statsAt) > statsAge {
 		err = s.askContainers(ctx)
 	}
-	s.complete(&snap, pods)
+	s.fillFromStats(&snap, pods)
 	if hiddenNetwork {
 		err = errors.Join(err, s.askSandboxes(ctx, &snap))
 	}
-	if s.unanswered = nil; errors.Is(err, cri.ErrDeadline) {
-		s.unanswered, s.failedAt = err, s.Now()
+	if s.lastTimeout = nil; errors.Is(err, cri.ErrDeadline) {
+		s.lastTimeout, s.failedAt = err, s.Now()
 	}
 	return snap, err
 }
@@ -179,9 +179,9 @@ func (s *Sampler) askContainers(ctx context.Context) error {
 	return nil
 }
 
-// complete adds what the runtime reports: the writable layers, and all of the
+// fillFromStats adds what the runtime reports: the writable layers, and all of the
 // containers that no cgroup shows.
-func (s *Sampler) complete(snap *Snapshot, pods []*pod.Pod) {
+func (s *Sampler) fillFromStats(snap *Snapshot, pods []*pod.Pod) {
 	for _, p := range pods {
 		for c := range running(p) {
 			stats, reported := s.stats[c.ID]

@@ -107,7 +107,7 @@ func TestHostIsReadBeforeTheRuntimeIsAsked(t *testing.T) {
 	m.now = m.now.Add(2 * time.Second)
 	m.cgroup(2*time.Second, "net:[2]")
 	second := m.snapshot()
-	u := Between(first, second)[containerID]
+	u := Rates(first, second)[containerID]
 	same(t, u.CPU, new(0.5))
 	if *u.Memory != 1024 || *u.Disk != 512 {
 		t.Errorf("memory %d, disk %d", *u.Memory, *u.Disk)
@@ -141,7 +141,7 @@ func TestRuntimeStatsFillGaps(t *testing.T) {
 			m.now = m.now.Add(time.Second)
 			answer(1250*time.Millisecond, 300)
 			second := m.snapshot()
-			u := Between(first, second)[containerID]
+			u := Rates(first, second)[containerID]
 			same(t, u.CPU, new(0.25))
 			if *u.Memory != 9 || u.Disk != nil || u.PIDs != nil {
 				t.Errorf("%+v", u)

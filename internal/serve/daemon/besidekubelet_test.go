@@ -18,7 +18,7 @@ func TestKillUnknownNeedsKubeletVisibility(t *testing.T) {
 		{nil, true, false}, {unseen, false, false}, {unseen, true, true}, {beside, false, true}, {beside, true, true},
 	} {
 		s := &Session{opts: Options{KillUnknown: c.kill}}
-		if err := s.judgeKubelet(c.err); (err != nil) != c.refused {
+		if err := s.checkKubeletError(c.err); (err != nil) != c.refused {
 			t.Errorf("%v, kill %v: %v", c.err, c.kill, err)
 		}
 	}

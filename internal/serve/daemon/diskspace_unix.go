@@ -29,8 +29,8 @@ func freeSpace(dir string) (uint64, error) {
 	return uint64(fs.Bfree) * uint64(fs.Bsize), nil //nolint:unconvert // the types differ between systems
 }
 
-// onOtherFileSystem reports whether two files are on two file systems.
-func onOtherFileSystem(a, b string) (bool, error) {
+// onDifferentFileSystems reports whether two files are on two file systems.
+func onDifferentFileSystems(a, b string) (bool, error) {
 	var of, with unix.Stat_t
 	if err := unix.Stat(a, &of); err != nil {
 		return false, fmt.Errorf("read file system of %s: %w", a, err)

@@ -4,7 +4,7 @@
 //	Options ─► Open ─► Session ─┬─ node.Node on a connected runtime
 //	                            ├─ control socket, and with Listen a port: pods, events, metrics, health
 //	                            └─ closed in reverse order by Close
-//	agent only: Session.KeepHouse (garbage collection, log rotation), Manager (sd_notify)
+//	agent only: Session.RunHousekeeping (garbage collection, log rotation), Manager (sd_notify)
 //
 // The Session owns the connection, the locks, the cgroups and the servers.
 // Open blocks for as long as the runtime takes to answer. The servers run in

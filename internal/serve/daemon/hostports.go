@@ -59,15 +59,15 @@ func (h *hostPorts) reserve(ctx context.Context, p *v1.Pod) (release func(), err
 	if release, err = h.lock(ctx); err != nil {
 		return nil, fmt.Errorf("check host ports: %w", err)
 	}
-	if err := h.taken(ctx, p); err != nil {
+	if err := h.conflict(ctx, p); err != nil {
 		release()
 		return nil, err
 	}
 	return release, nil
 }
 
-// taken returns an error if a pod of another living podctl may have a host port of the pod.
-func (h *hostPorts) taken(ctx context.Context, p *v1.Pod) error {
+// conflict returns an error if a pod of another living podctl may have a host port of the pod.
+func (h *hostPorts) conflict(ctx context.Context, p *v1.Pod) error {
 	clients, err := h.find()
 	if err != nil {
 		return fmt.Errorf("check host ports: %w", err)

@@ -27,13 +27,13 @@ type Housekeeping struct {
 	Scan time.Duration
 }
 
-// KeepHouse collects garbage, rotates logs and scans until ctx ends.
-func (s *Session) KeepHouse(ctx context.Context, h Housekeeping) {
+// RunHousekeeping collects garbage, rotates logs and scans until ctx ends.
+func (s *Session) RunHousekeeping(ctx context.Context, h Housekeeping) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() {
 		gc.New(gc.Options{
-			Runtime: newCollected(s.Client), Pods: s.RuntimePods, Mine: s.keptPods, Evicted: s.evictedPods, RemoveLogs: s.removeLogs(),
+			Runtime: newGCRuntime(s.Client), Pods: s.RuntimePods, Mine: s.keptPods, Evicted: s.evictedPods, RemoveLogs: s.removeLogs(),
 			Containers: h.Containers, Images: h.Images, Log: s.opts.Log,
 		}).Run(ctx)
 	})

@@ -8,22 +8,22 @@ import (
 	"github.com/podctl/podctl/internal/pods/images"
 )
 
-// collected is the runtime as garbage collection needs it. It is not safe for
+// gcRuntime is the runtime as garbage collection needs it. It is not safe for
 // concurrent use.
-type collected struct {
+type gcRuntime struct {
 	*cri.Client
 	images images.Reader
 }
 
-func newCollected(c *cri.Client) *collected { return &collected{Client: c} }
+func newGCRuntime(c *cri.Client) *gcRuntime { return &gcRuntime{Client: c} }
 
-var _ gc.Runtime = (*collected)(nil)
+var _ gc.Runtime = (*gcRuntime)(nil)
 
 // Images implements gc.Runtime. An image is in use if any container is made of
 // it or mounts it as a volume, also one that podctl does not manage
 // (detectImages in pkg/kubelet/images/image_gc_manager.go). While what a container mounts
 // cannot be read, each image counts as in use.
-func (r *collected) Images(ctx context.Context) ([]gc.Image, error) {
+func (r *gcRuntime) Images(ctx context.Context) ([]gc.Image, error) {
 	held, unread, err := r.images.Read(ctx, r.Client, r.ListPods)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (r *collected) Images(ctx context.Context) ([]gc.Image, error) {
 }
 
 // ImageSpace implements gc.Runtime; 0, 0 where the runtime does not say.
-func (r *collected) ImageSpace(ctx context.Context) (capacity, available uint64, err error) {
+func (r *gcRuntime) ImageSpace(ctx context.Context) (capacity, available uint64, err error) {
 	dir, err := r.ImageFilesystem(ctx)
 	if err != nil || dir == "" {
 		return 0, 0, err

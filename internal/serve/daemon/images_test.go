@@ -27,7 +27,7 @@ func TestSandboxImageIsPinned(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		images, err := newCollected(c).Images(t.Context())
+		images, err := newGCRuntime(c).Images(t.Context())
 		if err != nil || len(images) != 2 {
 			t.Fatalf("%d images: %v", len(images), err)
 		}
@@ -81,7 +81,7 @@ func TestVolumeImagesAreInUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runtime := newCollected(c)
+		runtime := newGCRuntime(c)
 		expect := func(app, data bool) {
 			t.Helper()
 			images, err := runtime.Images(t.Context())

@@ -67,7 +67,7 @@ func (r *logRotation) check(ctx context.Context, logs []runningLog, now time.Tim
 		}
 	}
 	r.failed = failed
-	r.rotator.Keep(paths)
+	r.rotator.ForgetExcept(paths)
 }
 
 // rotate rotates a log if it is too large. Where it is not, the runtime is asked for its

@@ -33,14 +33,14 @@ func (m machine) UserIDs(ctx context.Context, uid types.UID) (first, length uint
 // FreeLogSpace implements node.Host.
 func (m machine) FreeLogSpace() (uint64, error) { return freeSpace(m.logs) }
 
-// SeparateImages implements node.Host: see HasDedicatedImageFs in
+// HasDedicatedImageFs implements node.Host: see HasDedicatedImageFs in
 // pkg/kubelet/stats/cri_stats_provider.go.
-func (m machine) SeparateImages(ctx context.Context) (bool, error) {
+func (m machine) HasDedicatedImageFs(ctx context.Context) (bool, error) {
 	dir, err := m.session.Client.ImageFilesystem(ctx)
 	if err != nil || dir == "" {
 		return false, err
 	}
-	return onOtherFileSystem(dir, m.session.Facts.PodsDir)
+	return onDifferentFileSystems(dir, m.session.Facts.PodsDir)
 }
 
 // RunDirRestored implements node.Host: the control socket was in the run directory.

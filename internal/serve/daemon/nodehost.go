@@ -161,22 +161,22 @@ func locksByPod() map[types.UID][]control.Lock {
 
 // Stop implements control.Host.
 func (h nodeHost) Stop(ctx context.Context, namespace, name string, grace *int64) error {
-	return absent(h.Node.Stop(ctx, namespace, name, grace))
+	return asNotFound(h.Node.Stop(ctx, namespace, name, grace))
 }
 
 // Start implements control.Host.
 func (h nodeHost) Start(ctx context.Context, namespace, name string) error {
-	return absent(h.Node.Start(ctx, namespace, name))
+	return asNotFound(h.Node.Start(ctx, namespace, name))
 }
 
 // Debug implements control.Host.
 func (h nodeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
-	return absent(h.Node.Debug(namespace, name, c))
+	return asNotFound(h.Node.Debug(namespace, name, c))
 }
 
 // SetCondition implements control.Host.
 func (h nodeHost) SetCondition(namespace, name string, c v1.PodCondition) error {
-	return absent(h.Node.SetCondition(namespace, name, c))
+	return asNotFound(h.Node.SetCondition(namespace, name, c))
 }
 
 // NodeObject implements control.Host.
@@ -196,16 +196,16 @@ func (h nodeHost) Checks() []control.Check {
 	}
 }
 
-// absent turns the node's error for a pod that it does not have into control's.
-func absent(err error) error {
+// asNotFound turns the node's error for a pod that it does not have into control's.
+func asNotFound(err error) error {
 	if errors.Is(err, node.ErrNoPod) {
-		return absentError{err}
+		return notFoundError{err}
 	}
 	return err
 }
 
-type absentError struct{ error }
+type notFoundError struct{ error }
 
-func (absentError) Is(target error) bool { return target == control.ErrNotFound }
+func (notFoundError) Is(target error) bool { return target == control.ErrNotFound }
 
-func (e absentError) Unwrap() error { return e.error }
+func (e notFoundError) Unwrap() error { return e.error }

@@ -28,7 +28,7 @@ func (o otherProcesses) owners(ctx context.Context, pods []*pod.Pod) (node.Owner
 	asker := o.asker
 	asker.ElsewhereOnly = true
 	answers, err := asker.Ask(ctx, o.client, pods)
-	if err = errors.Join(err, unread(answers)); err != nil {
+	if err = errors.Join(err, unreadError(answers)); err != nil {
 		return nil, err
 	}
 	return func(p *pod.Pod) error {
@@ -54,13 +54,13 @@ func (o otherProcesses) pods(ctx context.Context) (map[types.UID]string, error) 
 		}
 	}
 	answers, err := asker.Ask(ctx, o.client, nil)
-	if err = errors.Join(err, unread(answers)); err != nil {
+	if err = errors.Join(err, unreadError(answers)); err != nil {
 		return nil, err
 	}
 	return answers.OwnedPods()
 }
 
-func unread(a *owners.Answers) error {
+func unreadError(a *owners.Answers) error {
 	if a == nil {
 		return nil
 	}

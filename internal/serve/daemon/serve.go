@@ -47,7 +47,7 @@ func (s *served) send(next func(event.Event)) func(event.Event) {
 // socket the session goes on; a port that cannot be opened is an error.
 func (s *Session) serve(p host.Paths) error {
 	host := nodeHost{s.Node, s.locks.ID(), s.served}
-	s.served.metrics.Show(host.state)
+	s.served.metrics.SetStateFunc(host.state)
 	handler := s.served.metrics.Handler()
 	if s.opts.Address != "" {
 		l, err := net.Listen("tcp", s.opts.Address)

@@ -146,10 +146,10 @@ func (s *Session) checkKubelet(ctx context.Context) error {
 	if !unix || s.opts.BesideKubelet {
 		return nil
 	}
-	return s.judgeKubelet(kubelet.CheckNone(ctx, path))
+	return s.checkKubeletError(kubelet.CheckNone(ctx, path))
 }
 
-func (s *Session) judgeKubelet(err error) error {
+func (s *Session) checkKubeletError(err error) error {
 	if _, unseen := errors.AsType[*kubelet.UnseenError](err); unseen && !s.opts.KillUnknown {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		KeepLogs:       s.opts.KeepLogs, KillUnknown: s.opts.KillUnknown,
 		PLEG:     pleg.Options{Observer: s.served.metrics},
 		Observer: s.served.metrics, Probes: s.served.metrics,
-		Events: s.served.send(s.recorded(p)), Log: s.opts.Log,
+		Events: s.served.send(s.withJournal(p)), Log: s.opts.Log,
 		Credentials:     credential.Node{Sources: credentials, Log: s.opts.Log}.Credentials,
 		OwnersElsewhere: others.owners, OtherPods: others.pods,
 		// Below a root that the user gave others may have pods that podctl cannot see.
@@ -271,9 +271,9 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	return nil
 }
 
-// recorded returns a function that records events in the journal, for pods that
+// withJournal returns a function that records events in the journal, for pods that
 // outlive this process, and passes them on.
-func (s *Session) recorded(p host.Paths) func(event.Event) {
+func (s *Session) withJournal(p host.Paths) func(event.Event) {
 	next := s.opts.Events
 	if s.Ephemeral() {
 		return next
@@ -281,7 +281,7 @@ func (s *Session) recorded(p host.Paths) func(event.Event) {
 	w := journal.NewWriter(journal.Dir(p.Root), s.opts.Instance, s.opts.Now, s.opts.Log)
 	s.onClose(w.Close)
 	return func(ev event.Event) {
-		w.Put(ev)
+		w.Write(ev)
 		if next != nil {
 			next(ev)
 		}

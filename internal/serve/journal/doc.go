@@ -1,7 +1,7 @@
 // Package journal keeps the events of pods on disk, so that they outlive the
 // podctl process that saw them.
 //
-//	agent, run, agent --observe ─► Writer.Put ─► queue ─► events/journal.jsonl
+//	agent, run, agent --observe ─► Writer.Write ─► queue ─► events/journal.jsonl
 //	                                                        │ at maxSize
 //	                                                        ▼
 //	podctl events ◄── Reader ◄──────────────── events/journal.1.jsonl

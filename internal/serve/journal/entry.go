@@ -35,22 +35,22 @@ type Entry struct {
 // line returns the entry as a line, with its texts cut; nil if it cannot be one.
 func (e Entry) line() []byte {
 	for limit := maxText; limit > 0; limit /= 2 { // a byte may be six in JSON
-		if b, err := json.Marshal(e.cut(limit)); err == nil && len(b) < maxLine {
+		if b, err := json.Marshal(e.truncated(limit)); err == nil && len(b) < maxLine {
 			return append(b, '\n')
 		}
 	}
 	return nil
 }
 
-// cut returns the entry with every text cut to a limit. The facts of the event are
+// truncate returns the entry with every text cut to a limit. The facts of the event are
 // others', and are copied.
-func (e Entry) cut(limit int) Entry {
-	e.Message = cut(e.Message, limit)
-	e.Exit = changed(e.Exit, func(x *event.Exit) { x.Message = cut(x.Message, limit) })
-	e.Waiting = changed(e.Waiting, func(w *event.Waiting) { w.Message = cut(w.Message, limit) })
-	e.Probe = changed(e.Probe, func(p *event.Probe) { p.Output = cut(p.Output, limit) })
-	e.Failure = changed(e.Failure, func(f *event.Failure) { f.Text = cut(f.Text, limit) })
-	e.End = changed(e.End, func(x *event.End) { x.Message = cut(x.Message, limit) })
+func (e Entry) truncated(limit int) Entry {
+	e.Message = truncate(e.Message, limit)
+	e.Exit = changed(e.Exit, func(x *event.Exit) { x.Message = truncate(x.Message, limit) })
+	e.Waiting = changed(e.Waiting, func(w *event.Waiting) { w.Message = truncate(w.Message, limit) })
+	e.Probe = changed(e.Probe, func(p *event.Probe) { p.Output = truncate(p.Output, limit) })
+	e.Failure = changed(e.Failure, func(f *event.Failure) { f.Text = truncate(f.Text, limit) })
+	e.End = changed(e.End, func(x *event.End) { x.Message = truncate(x.Message, limit) })
 	return e
 }
 
@@ -64,7 +64,7 @@ func changed[T any](fact *T, change func(*T)) *T {
 	return &c
 }
 
-func cut(text string, limit int) string {
+func truncate(text string, limit int) string {
 	if len(text) > limit {
 		return text[:limit] + "…"
 	}

@@ -49,7 +49,7 @@ func texts(t interface {
 func put(dir, instance string, events ...event.Event) {
 	w := NewWriter(dir, instance, clock, quiet())
 	for _, ev := range events {
-		w.Put(ev)
+		w.Write(ev)
 	}
 	_ = w.Close()
 }
@@ -116,7 +116,7 @@ func TestRotationBetweenProcesses(t *testing.T) {
 			w := NewWriter(dir, fmt.Sprint(n), clock, quiet())
 			w.max = max
 			for i := range each {
-				w.Put(happened(i, fmt.Sprint(n, "-", i)))
+				w.Write(happened(i, fmt.Sprint(n, "-", i)))
 			}
 			_ = w.Close()
 		})
@@ -186,7 +186,7 @@ func TestWriteFailuresAreCounted(t *testing.T) {
 	}
 	w := NewWriter(dir, "agent", clock, quiet())
 	for n := range 3 * queueSize {
-		w.Put(happened(n, "lost"))
+		w.Write(happened(n, "lost"))
 	}
 	for { // until every batch has failed
 		w.mu.Lock()
@@ -200,7 +200,7 @@ func TestWriteFailuresAreCounted(t *testing.T) {
 	if err := os.Remove(dir); err != nil { // the writer may make the directory at once
 		t.Fatal(err)
 	}
-	w.Put(happened(9, "kept"))
+	w.Write(happened(9, "kept"))
 	_ = w.Close()
 	r := NewReader(dir)
 	defer r.Close()
@@ -278,7 +278,7 @@ func TestRepeatedEventsAreCounted(t *testing.T) {
 		e.Name = name
 		return Entry{Event: e}
 	}
-	got := Count([]Entry{entry(1, "a", "x"), entry(2, "b", "x"), entry(3, "a", "x"), entry(4, "a", "y"), entry(5, "b", "x")})
+	got := GroupBySeries([]Entry{entry(1, "a", "x"), entry(2, "b", "x"), entry(3, "a", "x"), entry(4, "a", "y"), entry(5, "b", "x")})
 	var text []string
 	for _, s := range got {
 		text = append(text, fmt.Sprintf("%s %s x%d %s..%s", s.Name, s.Text(), s.Count, s.First.Format("05"), s.Time.Format("05")))

@@ -11,9 +11,9 @@ import (
 	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
-// OfPod returns the entries of one pod, in their order in the files. Lines that do not
+// ReadPod returns the entries of one pod, in their order in the files. Lines that do not
 // hold its UID are not parsed. A journal that does not exist has none.
-func OfPod(dir string, uid types.UID) ([]Entry, error) {
+func ReadPod(dir string, uid types.UID) ([]Entry, error) {
 	var found []Entry
 	for _, name := range []string{rotatedName, currentName} {
 		f, err := bounded.OpenNoFollow(filepath.Join(dir, name))

@@ -8,7 +8,7 @@ import (
 
 func TestEntriesOfPodOldestFirst(t *testing.T) {
 	dir := t.TempDir()
-	if found, err := OfPod(dir, "u-1"); err != nil || len(found) != 0 {
+	if found, err := ReadPod(dir, "u-1"); err != nil || len(found) != 0 {
 		t.Errorf("no journal: %v, %v", found, err)
 	}
 	for name, text := range map[string]string{
@@ -20,7 +20,7 @@ func TestEntriesOfPodOldestFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := OfPod(dir, "u-1")
+	found, err := ReadPod(dir, "u-1")
 	if err != nil || len(found) != 2 || found[0].Reason != "Started" || found[1].Reason != "Killing" {
 		t.Errorf("%+v, %v", found, err)
 	}

@@ -21,9 +21,9 @@ func keyOf(e *Entry) key {
 	return key{e.Namespace, e.Name, string(e.UID), e.Container, e.Reason, e.Text()}
 }
 
-// Count puts entries, which are sorted by time, together to series, sorted by the
+// GroupBySeries puts entries, which are sorted by time, together to series, sorted by the
 // time of the last entry.
-func Count(entries []Entry) []Series {
+func GroupBySeries(entries []Entry) []Series {
 	index := map[key]int{}
 	var all []Series
 	for _, e := range entries {

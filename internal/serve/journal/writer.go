@@ -50,8 +50,8 @@ func NewWriter(dir, instance string, now func() time.Time, log *slog.Logger) *Wr
 	return w
 }
 
-// Put records an event. It never blocks.
-func (w *Writer) Put(ev event.Event) {
+// Write records an event. It never blocks.
+func (w *Writer) Write(ev event.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {

@@ -62,7 +62,7 @@ type Metrics struct {
 	mu sync.Mutex
 	// seen are the admitted pods whose first sync, and then first running
 	// container, is awaited.
-	seen  map[types.UID]*firstSeen
+	seen  map[types.UID]*firstObserved
 	state func() State
 }
 
@@ -94,7 +94,7 @@ func newMetrics(subsystem string, now func() time.Time) *Metrics {
 	if now == nil {
 		now = time.Now
 	}
-	m := &Metrics{registry: prometheus.NewRegistry(), subsystem: subsystem, now: now, seen: map[types.UID]*firstSeen{}}
+	m := &Metrics{registry: prometheus.NewRegistry(), subsystem: subsystem, now: now, seen: map[types.UID]*firstObserved{}}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -104,9 +104,9 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }
 
-// Show sets the function that returns the state for gauges. It is called at each
+// SetStateFunc sets the function that returns the state for gauges. It is called at each
 // scrape and must not block.
-func (m *Metrics) Show(state func() State) {
+func (m *Metrics) SetStateFunc(state func() State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state = state

@@ -150,7 +150,7 @@ func busy() *Metrics {
 	m.Stopped(p, "gone", probe.Readiness)
 	m.HintStream(nil)
 	m.HintStream(errors.New("eof"))
-	m.Show(func() State {
+	m.SetStateFunc(func() State {
 		return State{
 			Desired: []*v1.Pod{p, podOf("dns", "file")}, Active: []*v1.Pod{p},
 			Statuses: []PodStatus{{p, v1.PodStatus{Conditions: []v1.PodCondition{
@@ -320,7 +320,7 @@ func TestObserverExportsNoKubeletNames(t *testing.T) {
 	m.PodRelisted(pleg.FromHint, time.Second, true, nil)
 	m.Hinted(time.Second, false)
 	m.HintStream(nil)
-	m.Show(func() State { return State{Runtime: []*pod.Pod{{Sandboxes: []*pod.Sandbox{{State: pod.Running}}}}} })
+	m.SetStateFunc(func() State { return State{Runtime: []*pod.Pod{{Sandboxes: []*pod.Sandbox{{State: pod.Running}}}}} })
 	values, kinds := scrape(t, m)
 	for name := range kinds {
 		if !strings.HasPrefix(name, "podctl_") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") && !strings.HasPrefix(name, "promhttp_") {

@@ -11,8 +11,8 @@ import (
 
 var _ worker.Observer = (*Metrics)(nil)
 
-// firstSeen is a pod that is starting.
-type firstSeen struct {
+// firstObserved is a pod that is starting.
+type firstObserved struct {
 	at time.Time
 	// synced: its first sync has begun.
 	synced bool
@@ -45,9 +45,9 @@ func (m *Metrics) PhaseChanged(c worker.PhaseChange) {
 	defer m.mu.Unlock()
 	switch {
 	case c.From == worker.Unknown && c.To == worker.Syncing && !c.State.Started:
-		m.seen[c.State.UID] = &firstSeen{at: c.At}
+		m.seen[c.State.UID] = &firstObserved{at: c.At}
 	case c.From == worker.Unknown && c.To == worker.Syncing && c.State.Running != worker.OpNone:
-		m.seen[c.State.UID] = &firstSeen{at: c.At} // it began at once
+		m.seen[c.State.UID] = &firstObserved{at: c.At} // it began at once
 	case c.To != worker.Syncing:
 		delete(m.seen, c.State.UID)
 	}
@@ -102,13 +102,13 @@ func (m *Metrics) StartedUserNamespaced(err error) {
 }
 
 // Restarted implements node.Observer.
-func (m *Metrics) Restarted(p *v1.Pod) { m.restarted.WithLabelValues(static(p)).Inc() }
+func (m *Metrics) Restarted(p *v1.Pod) { m.restarted.WithLabelValues(staticLabel(p)).Inc() }
 
 // OrphanFound implements node.Observer.
 func (m *Metrics) OrphanFound() { m.orphaned.Inc() }
 
-// static returns the kubelet's label: "true", or nothing.
-func static(p *v1.Pod) string {
+// staticLabel returns the kubelet's label: "true", or nothing.
+func staticLabel(p *v1.Pod) string {
 	if pod.IsStatic(p) {
 		return "true"
 	}

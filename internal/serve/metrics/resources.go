@@ -53,9 +53,9 @@ func (m *Metrics) DeferredResizeEnded(p *v1.Pod, how node.ResizeResolution, wait
 // pendingLabels are those of pod_pending_resizes.
 type pendingLabels struct{ reason, priority string }
 
-// resizes counts the resizes that wait, and those under way
+// countResizes counts the resizes that wait, and those under way
 // (pkg/kubelet/status/status_manager.go).
-func resizes(all []PodStatus) (pending map[pendingLabels]int, inProgress int) {
+func countResizes(all []PodStatus) (pending map[pendingLabels]int, inProgress int) {
 	pending = map[pendingLabels]int{}
 	for _, s := range all {
 		for _, c := range s.Status.Conditions {

@@ -37,16 +37,16 @@ func operationName(method string) string {
 	return method
 }
 
-// other is the operation of calls that have no series of their own.
-const other = "other"
+// otherMethod is the operation of calls that have no series of their own.
+const otherMethod = "other"
 
-// observed are the calls of an observer.
-var observed = []string{"Version", "Status", "ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus", "GetContainerEvents"}
+// observedMethods are the calls of an observer.
+var observedMethods = []string{"Version", "Status", "ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus", "GetContainerEvents"}
 
 // operation returns the label of a call. An observer has a fixed set of them.
 func (m *Metrics) operation(method string) string {
-	if m.subsystem == own && !slices.Contains(observed, method) {
-		return other
+	if m.subsystem == own && !slices.Contains(observedMethods, method) {
+		return otherMethod
 	}
 	return operationName(method)
 }
@@ -56,9 +56,9 @@ func (m *Metrics) operation(method string) string {
 func (m *Metrics) inFlight(calls map[string]cri.Unanswered) map[string]cri.Unanswered {
 	methods := slices.Collect(maps.Keys(operationNames))
 	if m.subsystem == own {
-		methods = observed
+		methods = observedMethods
 	}
-	by := map[string]cri.Unanswered{other: {}}
+	by := map[string]cri.Unanswered{otherMethod: {}}
 	for _, method := range methods {
 		if method != "GetContainerEvents" {
 			by[operationName(method)] = cri.Unanswered{}
@@ -67,7 +67,7 @@ func (m *Metrics) inFlight(calls map[string]cri.Unanswered) map[string]cri.Unans
 	for method, u := range calls {
 		name := operationName(method)
 		if _, known := by[name]; !known {
-			name = other
+			name = otherMethod
 		}
 		by[name] = by[name].Join(u)
 	}
@@ -84,7 +84,7 @@ func (m *Metrics) initRuntime() {
 	if m.subsystem != own {
 		return
 	}
-	for _, name := range append([]string{other}, observed...) {
+	for _, name := range append([]string{otherMethod}, observedMethods...) {
 		name = operationName(name)
 		m.operations.WithLabelValues(name)
 		m.operationsDuration.WithLabelValues(name)

@@ -169,7 +169,7 @@ func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 
 // collectRunning counts what the runtime holds.
 func (c *stateCollector) collectRunning(runtime []*pod.Pod, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
-	pods, containers := running(runtime)
+	pods, containers := countRunning(runtime)
 	if !c.manages { // the kubelet counts only the states that it finds
 		for _, state := range []pod.State{pod.Created, pod.Running, pod.Exited, pod.Unknown} {
 			containers[state.String()] += 0
@@ -188,12 +188,12 @@ func (c *stateCollector) collectPLEG(s State, now time.Time, gauge func(d *prome
 		age = seconds(now, s.PLEG.InFlight[0].Since)
 	}
 	gauge(c.descs.plegInFlight, age)
-	gauge(c.descs.plegHealthy, number(s.Unhealthy == nil))
-	gauge(c.descs.plegProved, number(s.PLEG.Hints.Proved))
+	gauge(c.descs.plegHealthy, boolValue(s.Unhealthy == nil))
+	gauge(c.descs.plegProved, boolValue(s.PLEG.Hints.Proved))
 }
 
-// number is 1 for true.
-func number(b bool) float64 {
+// boolValue is 1 for true.
+func boolValue(b bool) float64 {
 	if b {
 		return 1
 	}
@@ -207,15 +207,15 @@ func (c *stateCollector) collectManaged(s State, now time.Time, gauge func(d *pr
 		gauge(c.descs.activePods, float64(countStatic(s.Active, label)), label)
 	}
 	gauge(c.descs.mirrorPods, 0)
-	for w, n := range working(s.Workers) {
+	for w, n := range countWorking(s.Workers) {
 		gauge(c.descs.workingPods, float64(n), w.lifecycle, w.config, w.static)
 	}
-	pending, inProgress := resizes(s.Statuses)
+	pending, inProgress := countResizes(s.Statuses)
 	for l, n := range pending {
 		gauge(c.descs.pendingResizes, float64(n), l.reason, l.priority)
 	}
 	gauge(c.descs.resizesInProgress, float64(inProgress))
-	operations, late := overdue(s.Workers, now)
+	operations, late := overdueOperations(s.Workers, now)
 	for op, since := range operations {
 		gauge(c.descs.workInFlight, seconds(now, since), op)
 	}
@@ -227,7 +227,7 @@ func seconds(now, since time.Time) float64 { return max(0, now.Sub(since).Second
 func countStatic(pods []*v1.Pod, label string) int {
 	n := 0
 	for _, p := range pods {
-		if static(p) == label {
+		if staticLabel(p) == label {
 			n++
 		}
 	}
@@ -237,9 +237,9 @@ func countStatic(pods []*v1.Pod, label string) int {
 // workingLabels are those of working_pods.
 type workingLabels struct{ lifecycle, config, static string }
 
-// working counts as HandlePodCleanups does (pkg/kubelet/kubelet_pods.go): every
+// countWorking counts as HandlePodCleanups does (pkg/kubelet/kubelet_pods.go): every
 // possible combination has a value, even 0.
-func working(workers []worker.Info) map[workingLabels]int {
+func countWorking(workers []worker.Info) map[workingLabels]int {
 	counts := map[workingLabels]int{}
 	for _, lifecycle := range []string{"sync", "terminating", "terminated"} {
 		for _, static := range []string{"", "true"} {
@@ -254,18 +254,18 @@ func working(workers []worker.Info) map[workingLabels]int {
 		case p == nil:
 			l.config, l.static = "runtime_only", "unknown"
 		case w.Orphan:
-			l.config, l.static = "orphan", static(p)
+			l.config, l.static = "orphan", staticLabel(p)
 		default:
-			l.static = static(p)
+			l.static = staticLabel(p)
 		}
 		counts[l]++
 	}
 	return counts
 }
 
-// running counts pods with a ready sandbox, and containers by state
+// countRunning counts pods with a ready sandbox, and containers by state
 // (updateRunningPodAndContainerMetrics in pkg/kubelet/pleg/generic.go).
-func running(pods []*pod.Pod) (ready int, containers map[string]int) {
+func countRunning(pods []*pod.Pod) (ready int, containers map[string]int) {
 	containers = map[string]int{pod.Running.String(): 0}
 	for _, p := range pods {
 		for _, s := range p.Sandboxes {
@@ -281,9 +281,9 @@ func running(pods []*pod.Pod) (ready int, containers map[string]int) {
 	return ready, containers
 }
 
-// overdue returns when the oldest operation of each kind began, and the largest
+// overdueOperations returns when the oldest operation of each kind began, and the largest
 // overrun of a grace period.
-func overdue(workers []worker.Info, now time.Time) (operations map[string]time.Time, late time.Duration) {
+func overdueOperations(workers []worker.Info, now time.Time) (operations map[string]time.Time, late time.Duration) {
 	operations = map[string]time.Time{}
 	for _, w := range workers {
 		if w.Running != worker.OpNone {

@@ -73,8 +73,8 @@ func (d surveyDescs) collect(s *survey.State, now time.Time, to chan<- prometheu
 		gauge(d.terminating, 0)
 		gauge(d.oldest, 0)
 	}
-	gauge(d.complete, number(o.Unknown == nil), "orphans")
-	gauge(d.complete, number(t.Unknown == nil), "terminating")
+	gauge(d.complete, boolValue(o.Unknown == nil), "orphans")
+	gauge(d.complete, boolValue(t.Unknown == nil), "terminating")
 	send(d.scans, prometheus.CounterValue, float64(s.Scans))
 	send(d.failed, prometheus.CounterValue, float64(s.Failed))
 	ended := 0.0

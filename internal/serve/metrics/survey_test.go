@@ -39,7 +39,7 @@ func counts[T comparable](all []T, one T) map[T]int {
 func observe(t *testing.T, s State) map[string]string {
 	t.Helper()
 	m := NewObserver(func() time.Time { return noon })
-	m.Show(func() State { return s })
+	m.SetStateFunc(func() State { return s })
 	values, _ := scrape(t, m)
 	return values
 }
@@ -124,7 +124,7 @@ func TestObserverSeriesAreFixed(t *testing.T) {
 	m.HintStream(nil)
 	many := scanned
 	many.Report.Terminating.Stuck = counts(diagnose.StuckLayers(), diagnose.LayerHook)
-	m.Show(func() State {
+	m.SetStateFunc(func() State {
 		s := State{
 			Survey: &many, Calls: map[string]cri.Unanswered{"Exec": {Number: 9, Since: noon}, "Status": {Number: 1, Since: noon}},
 			PLEG: pleg.Health{InFlight: []pleg.Call{{Since: noon}}, Hints: pleg.HintState{Proved: true}},

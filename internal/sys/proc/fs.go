@@ -135,9 +135,9 @@ func (f FS) MountTable(pid int) (string, error) {
 	return string(b), f.explain(pid, err)
 }
 
-// maxMount is what one line of a mountinfo can have, in bytes, and more: it has two paths,
+// maxMountLine is what one line of a mountinfo can have, in bytes, and more: it has two paths,
 // and each of their bytes may be escaped.
-const maxMount = 64 << 10
+const maxMountLine = 64 << 10
 
 // EachMount calls each with the lines of the mountinfo of a process, as they are read,
 // and returns how many bytes these were. The error of more than limit bytes is
@@ -150,7 +150,7 @@ func (f FS) EachMount(pid int, limit int64, each func(line []byte)) (n int64, er
 	}
 	defer func() { _ = file.Close() }() // it is only read
 	lines := bufio.NewScanner(io.LimitReader(file, limit+1))
-	lines.Buffer(nil, maxMount)
+	lines.Buffer(nil, maxMountLine)
 	for lines.Scan() {
 		if n += int64(len(lines.Bytes())) + 1; n > limit {
 			return n, fmt.Errorf("read mounts of process %d: %w: more than %d bytes", pid, ErrTooLarge, limit)

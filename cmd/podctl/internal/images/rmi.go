@@ -66,7 +66,7 @@ func runRmi(ctx context.Context, e *shell.Env, o rmiOptions) error {
 	if err != nil {
 		return err
 	}
-	chosen, refused := images.Choose(all, o.words)
+	chosen, refused := images.SelectForChange(all, o.words)
 	errs := []error{refused}
 	var removed []*images.Image
 	for _, i := range chosen {

@@ -142,7 +142,7 @@ func (o cpOptions) copy(ctx context.Context, e *shell.Env, from, to filecopy.End
 	if result.Cleared > 0 {
 		fmt.Fprintf(e.Errw, "warning: setuid and setgid of %s were cleared\n", output.Plural(result.Cleared, "file"))
 	}
-	if result.Absolute > 0 {
+	if result.AbsoluteLinks > 0 {
 		fmt.Fprintf(e.Errw, "warning: %s\n", absoluteText(result, o.to.Target == ""))
 	}
 	return err
@@ -154,8 +154,8 @@ func absoluteText(r filecopy.Result, toHost bool) string {
 	if toHost {
 		whose = "this host"
 	}
-	text := "absolute symlinks lead to files of " + whose + " now: " + output.OneLine(r.First)
-	if more := r.Absolute - 1; more > 0 {
+	text := "absolute symlinks lead to files of " + whose + " now: " + output.OneLine(r.FirstAbsoluteLink)
+	if more := r.AbsoluteLinks - 1; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -20,11 +20,11 @@ func TestBarText(t *testing.T) {
 }
 
 func TestAbsoluteSymlinksAreAnnounced(t *testing.T) {
-	r := filecopy.Result{Absolute: 1, First: "web:/data/\x1ba -> /etc/passwd"}
+	r := filecopy.Result{AbsoluteLinks: 1, FirstAbsoluteLink: "web:/data/\x1ba -> /etc/passwd"}
 	if got, want := absoluteText(r, true), "absolute symlinks lead to files of this host now: web:/data/\ufffda -> /etc/passwd"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	r.Absolute = 3
+	r.AbsoluteLinks = 3
 	if got, want := absoluteText(r, false), "absolute symlinks lead to files of the container now: web:/data/\ufffda -> /etc/passwd and 2 more"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -108,7 +108,7 @@ func describeReported(ctx context.Context, e *shell.Env, o describeOptions, fail
 		return failed
 	}
 	reader := shell.NewReader(e, dir)
-	asking := reader.Begin(ctx)
+	asking := reader.Start(ctx)
 	if err != nil || ctx.Err() != nil {
 		return failed
 	}

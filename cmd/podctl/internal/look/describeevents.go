@@ -15,11 +15,11 @@ const maxEvents = 20
 // below podctl's root directory, repeated ones once.
 func podEvents(root string) func(context.Context, *inventory.Pod) ([]describe.Event, error) {
 	return func(_ context.Context, p *inventory.Pod) ([]describe.Event, error) {
-		entries, err := journal.OfPod(journal.Dir(root), p.UID)
+		entries, err := journal.ReadPod(journal.Dir(root), p.UID)
 		if err != nil {
 			return nil, err
 		}
-		series := journal.Count(entries)
+		series := journal.GroupBySeries(entries)
 		var events []describe.Event
 		for _, s := range series[max(0, len(series)-maxEvents):] {
 			events = append(events, describe.Event{

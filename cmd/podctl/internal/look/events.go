@@ -97,7 +97,7 @@ func runEvents(ctx context.Context, e *shell.Env, o eventsOptions) error {
 	}
 	if !o.Watch {
 		return o.Show(ctx, e, "no events", func(context.Context) (output.List, error) {
-			return eventListing(journal.Count(entries), e.Now()), nil
+			return eventListing(journal.GroupBySeries(entries), e.Now()), nil
 		})
 	}
 	w := &eventWatch{env: e, opts: o, reader: r, stream: o.Format.NewStream(e.Out)}

@@ -57,7 +57,7 @@ func (w *eventWatch) run(ctx context.Context, entries []journal.Entry) error {
 
 // print prints the entries, those that are read at once counted.
 func (w *eventWatch) print(entries []journal.Entry) error {
-	for _, s := range journal.Count(entries) {
+	for _, s := range journal.GroupBySeries(entries) {
 		d := newEventData(s)
 		if !w.opts.Format.IsTable() {
 			if err := w.stream.Print(d.Object.String(), d); err != nil {

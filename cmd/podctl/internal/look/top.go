@@ -224,7 +224,7 @@ func (t *top) sample(ctx context.Context, selected []measured) (usage.Snapshot, 
 
 // items returns what each pod, or container, used between two samples.
 func (t *top) items(selected []measured, first, second usage.Snapshot) []topItem {
-	used := usage.Between(first, second)
+	used := usage.Rates(first, second)
 	var items []topItem
 	for _, m := range selected {
 		if !t.opts.containers {

@@ -56,7 +56,7 @@ func Observe(ctx context.Context, e *shell.Env, o ObserveOptions) error {
 		server := control.ServePublic(l, control.Public(checks, shown.Handler()), e.Log)
 		defer func() { _ = server.Close() }() // the process ends anyway
 		joining.retries = true
-		shown.Show(func() metrics.State {
+		shown.SetStateFunc(func() metrics.State {
 			return metrics.State{Connecting: true, Unhealthy: joining.healthy(), Calls: w.calls.Unanswered()}
 		})
 	}
@@ -71,7 +71,7 @@ func Observe(ctx context.Context, e *shell.Env, o ObserveOptions) error {
 	if err != nil {
 		return err
 	}
-	shown.Show(func() metrics.State {
+	shown.SetStateFunc(func() metrics.State {
 		s := metrics.State{
 			Runtime: session.Pods(), PLEG: session.Health(), Unhealthy: session.Healthy(), Unhinted: session.Unhinted(), Calls: w.calls.Unanswered(),
 		}
@@ -135,7 +135,7 @@ func (w *watchSession) record(endpoint cri.Endpoint, instance string) (stop func
 	recorded := journal.NewWriter(journal.Dir(paths.Root), instance, w.env.Now, w.env.Log)
 	w.seen = func(ev plegstat.Event) {
 		if observed, ok := observedEvent(ev); ok {
-			recorded.Put(observed)
+			recorded.Write(observed)
 		}
 	}
 	return func() { _ = recorded.Close() }, nil // it returns no error

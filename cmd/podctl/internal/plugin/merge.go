@@ -33,8 +33,8 @@ func merge(answers []answer, unanswered bool) output.List {
 			if i.Name != "" {
 				item.Name += " " + i.Name
 			}
-			item.Cells = append([]string{a.Node}, cut(fleet.Arrange(header, a.list.Header, i.Cells), limit)...)
-			item.Wide = cut(fleet.Arrange(wide, a.list.Wide, i.Wide), limit)
+			item.Cells = append([]string{a.Node}, cut(fleet.ArrangeCells(header, a.list.Header, i.Cells), limit)...)
+			item.Wide = cut(fleet.ArrangeCells(wide, a.list.Wide, i.Wide), limit)
 			l.Items = append(l.Items, item)
 		}
 		a.list.Items = nil

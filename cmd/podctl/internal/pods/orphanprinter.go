@@ -233,7 +233,7 @@ func unreadLines(v *orphan.View, found orphan.Findings) []string {
 	}
 	for _, p := range v.Answers.Processes {
 		if !p.Elsewhere && p.Err != nil {
-			unread(p.Name, p.Silence())
+			unread(p.Name, p.NoAnswerError())
 		}
 	}
 	for _, s := range v.Answers.Sources {

@@ -146,7 +146,7 @@ type podLister struct {
 func (l *podLister) list(ctx context.Context) (output.List, error) {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	begun := l.reader.Begin(asking) // while podctl connects
+	begun := l.reader.Start(asking) // while podctl connects
 	all, err := l.join(ctx, begun)
 	if err != nil {
 		if l.opts.Watch {
@@ -180,7 +180,7 @@ func unreadError(pods []*inventory.Pod) error {
 	return fmt.Errorf("not read: %s: %w", strings.Join(names, ", "), first)
 }
 
-func (l *podLister) join(ctx context.Context, asking *owners.Asking) ([]*inventory.Pod, error) {
+func (l *podLister) join(ctx context.Context, asking *owners.PendingAnswers) ([]*inventory.Pod, error) {
 	if l.client == nil {
 		client, stop, err := shell.Connect(ctx, l.env, l.opts.Globals)
 		if err != nil {

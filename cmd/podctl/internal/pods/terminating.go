@@ -102,7 +102,7 @@ type terminatingLister struct {
 }
 
 func (t terminatingLister) list(ctx context.Context) (output.List, error) {
-	all, answers, err := t.reader.Read(ctx, t.client, t.reader.Begin(ctx))
+	all, answers, err := t.reader.Read(ctx, t.client, t.reader.Start(ctx))
 	switch {
 	case err != nil && t.opts.Watch:
 		return output.List{}, err
@@ -144,7 +144,7 @@ func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) (o
 // reported returns what live podctl processes report while the runtime does not
 // answer, and the runtime's error.
 func (t terminatingLister) reported(ctx context.Context, err error) (output.List, error) {
-	pods := shell.Reported(t.env, t.reader, t.reader.Begin(ctx), err)
+	pods := shell.Reported(t.env, t.reader, t.reader.Start(ctx), err)
 	if ctx.Err() != nil {
 		return output.List{}, err
 	}

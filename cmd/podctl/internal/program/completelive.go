@@ -100,7 +100,7 @@ func podCandidates(pods []*pod.Pod, done cmdline.Completion) []cmdline.Candidate
 
 // namedPods are the pods that the arguments before name; all if there are none.
 func namedPods(pods []*pod.Pod, done cmdline.Completion) []*pod.Pod {
-	named, err := target.Pods(inventory.Merge(pods, owners.Unasked()),
+	named, err := target.Pods(inventory.Merge(pods, owners.NotAsked()),
 		target.Query{Namespace: done.Flags["namespace"], Words: done.Arguments})
 	if err != nil {
 		return nil

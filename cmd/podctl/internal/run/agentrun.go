@@ -53,7 +53,7 @@ func (a *agent) run(ctx context.Context) error {
 				Replicas:    a.opts.replicas, Strict: a.opts.strict, ServiceAccounts: a.opts.accounts.kind,
 				AllFiles: a.opts.allFiles, SkipUnknownKinds: a.opts.skipUnknown, Hostname: a.session.Facts.Name,
 				FileCheck: a.opts.fileCheck, HTTPCheck: a.opts.httpCheck,
-				RanManifest: func(p *manifest.Pod) bool { return a.session.Node.RunsBy(p.UID, p.Document) },
+				RanManifest: func(p *manifest.Pod) bool { return a.session.Node.RanManifest(p.UID, p.Document) },
 				Deliver: func(u source.Update) {
 					select {
 					case a.updates <- sourceUpdate{name, u}:
@@ -63,7 +63,7 @@ func (a *agent) run(ctx context.Context) error {
 			})
 		})
 	}
-	following.Go(func() { a.session.KeepHouse(ctx, a.opts.house) })
+	following.Go(func() { a.session.RunHousekeeping(ctx, a.opts.house) })
 	ran := make(chan error, 1)
 	go func() { ran <- a.session.Run(ctx) }()
 	err := a.follow(ctx)

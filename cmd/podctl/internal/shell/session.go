@@ -54,7 +54,7 @@ func (s *Session) Close() { s.disconnect() }
 
 // List lists the runtime again, after ListOwned.
 func (s *Session) List(ctx context.Context) error {
-	pods, answers, err := s.reader.Read(ctx, s.Client, s.reader.Begin(ctx))
+	pods, answers, err := s.reader.Read(ctx, s.Client, s.reader.Start(ctx))
 	if err == nil {
 		s.Pods, s.Answers = pods, answers
 	}
@@ -76,7 +76,7 @@ func (s *Session) ListOwned(ctx context.Context, e *Env, g Globals) (err error) 
 func (s *Session) ListAlone(ctx context.Context) error {
 	listed, err := s.Client.ListPods(ctx)
 	if err == nil {
-		s.Pods = inventory.Merge(listed, owners.Unasked())
+		s.Pods = inventory.Merge(listed, owners.NotAsked())
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func NewReader(e *Env, dir string) inventory.Reader {
 
 // Reported returns the pods that live podctl processes report, with a warning, if
 // the runtime does not answer; none for another error.
-func Reported(e *Env, reader inventory.Reader, asking *owners.Asking, err error) []*inventory.Pod {
+func Reported(e *Env, reader inventory.Reader, asking *owners.PendingAnswers, err error) []*inventory.Pod {
 	if !errors.Is(err, cri.ErrHung) && !errors.Is(err, cri.ErrDeadline) && !errors.Is(err, cri.ErrUnavailable) {
 		return nil
 	}

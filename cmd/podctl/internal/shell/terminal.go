@@ -43,7 +43,7 @@ func ToUser(w io.Writer) io.Writer {
 
 // Sizes receives the sizes of a terminal. It is closed after the last one.
 type Sizes interface {
-	Put(columns, lines int)
+	Set(columns, lines int)
 	Close()
 }
 
@@ -55,7 +55,7 @@ func FollowSize(sizes Sizes, size func() (columns, lines int)) (stop func()) {
 	go func() {
 		defer sizes.Close()
 		for {
-			sizes.Put(size())
+			sizes.Set(size())
 			select {
 			case <-changed:
 			case <-ended:

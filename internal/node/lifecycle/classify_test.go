@@ -53,7 +53,7 @@ func TestLookAdoptsStopsOrLeavesWhatTheRuntimeHolds(t *testing.T) {
 		w1 := desired["w1"]
 		w1.Workload = "Deployment/default/w"
 		desired["w1"] = w1
-		got := Look([]*pod.Pod{c.held}, func(types.UID) bool { return c.known }, desired, me)
+		got := Classify([]*pod.Pod{c.held}, func(types.UID) bool { return c.known }, desired, me)
 		var fore []string
 		for uid := range got.Foreign {
 			fore = append(fore, string(uid))
@@ -71,8 +71,8 @@ func TestAdoptedPodDoesNotWaitForAForeignPod(t *testing.T) {
 		"of its name": runtimePod("k1", "web", "", pod.Running),
 	} {
 		for i, held := range [][]*pod.Pod{{runtimePod("u1", "web", "run-dead", pod.Running), foreign}, {foreign, runtimePod("u1", "web", "run-dead", pod.Exited)}} {
-			got := Look(held, func(types.UID) bool { return false }, map[types.UID]Desired{"u1": wanted("u1", "web")}, "run-me")
-			if why, against := got.Against(wanted("u1", "web")); against || !slices.Equal(uids(got.Adopt), []string{"u1"}) {
+			got := Classify(held, func(types.UID) bool { return false }, map[types.UID]Desired{"u1": wanted("u1", "web")}, "run-me")
+			if why, against := got.DeferReason(wanted("u1", "web")); against || !slices.Equal(uids(got.Adopt), []string{"u1"}) {
 				t.Errorf("%s, %d: adopts %q, waits: %v", name, i, uids(got.Adopt), why)
 			}
 		}
@@ -109,7 +109,7 @@ func TestPodsOfAKubeletAreNotUnknown(t *testing.T) {
 	}
 	unlisted := runtimePod("k3", "unlisted", "", pod.Running) // its sandbox is not listed
 	unlisted.Sandboxes, unlisted.Containers = nil, []*pod.Container{{ID: "c-k3", Name: "c", State: pod.Running}}
-	unknown := Unknowns([]*pod.Pod{theirs, labelled, foreign, other, unlisted}, func(types.UID) bool { return false }, nil, "agent")
+	unknown := UnknownPods([]*pod.Pod{theirs, labelled, foreign, other, unlisted}, func(types.UID) bool { return false }, nil, "agent")
 	if got := uids(unknown); !slices.Equal(got, []string{"f1", "p1"}) {
 		t.Errorf("unknown pods: %q", got)
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-// Lost is a lock of a living process whose file was deleted: it guards nothing
+// DeletedLock is a lock of a living process whose file was deleted: it guards nothing
 // until the process has restored it, but what it stands for has an owner.
-type Lost struct {
+type DeletedLock struct {
 	Holder
 	PID int
 	// dir is the name of the file's directory below the run directory.
 	dir, file string
 }
 
-// Holders are the processes that held any file lock when they were read. The zero value
+// LockHolders are the processes that held any file lock when they were read. The zero value
 // has not been read.
-type Holders struct {
+type LockHolders struct {
 	procs proc.FS
 	pids  []int
 	at    time.Time
@@ -50,31 +50,30 @@ func (e *LocksError) Hint() string {
 	return "podctl reads /proc/locks: mount /proc without subset=pid"
 }
 
-// ReadHolders reads which of the processes hold locks. The kernel lets it wait for some
+// ReadLockHolders reads which of the processes hold locks. The kernel lets it wait for some
 // milliseconds, whatever there is to read.
-func ReadHolders(procs proc.FS) Holders {
+func ReadLockHolders(procs proc.FS) LockHolders {
 	pids, err := procs.LockHolders()
 	if err != nil {
 		err = &LocksError{err}
 	}
-	return Holders{procs: procs, pids: pids, at: time.Now(), err: err}
+	return LockHolders{procs: procs, pids: pids, at: time.Now(), err: err}
 }
 
-// holdersCount is how long processes that hold locks are taken to be all that hold any.
-const holdersCount = time.Second
+// holdersMaxAge is how long LockHolders are valid after they were read.
+const holdersMaxAge = time.Second
 
-// recent returns the holders, read again unless they still count.
-func (h Holders) recent() Holders {
-	if time.Since(h.at) < holdersCount {
+// recent returns h, or LockHolders read again if h is older than holdersMaxAge.
+func (h LockHolders) recent() LockHolders {
+	if time.Since(h.at) < holdersMaxAge {
 		return h
 	}
-	return ReadHolders(h.procs)
+	return ReadLockHolders(h.procs)
 }
 
-// open are the open files, of those that files returns, of each other process among them
-// that can be podctl's. No other process's files are looked at: it may have a million of
-// them, or a file system that does not answer.
-func (h Holders) open(files func(pid int) []proc.OpenFile) iter.Seq2[int, proc.OpenFile] {
+// openFiles iterates over the files that files returns for each other holder that may be podctl. The
+// files of other processes are not read: there may be millions, or a file system that hangs.
+func (h LockHolders) openFiles(files func(pid int) []proc.OpenFile) iter.Seq2[int, proc.OpenFile] {
 	return func(yield func(int, proc.OpenFile) bool) {
 		for _, pid := range h.pids {
 			if pid == os.Getpid() {
@@ -92,16 +91,18 @@ func (h Holders) open(files func(pid int) []proc.OpenFile) iter.Seq2[int, proc.O
 	}
 }
 
-// Lost are the locks of other living processes whose files were deleted from the
+// DeletedLocks are the locks of other living processes whose files were deleted from the
 // directories below a run directory. Processes that cannot be seen from here, and those
 // that cannot be podctl's, are left out. The error is a *LocksError.
-func (h Holders) Lost(run string) (LostList, error) { return h.lost(run), h.err }
+func (h LockHolders) DeletedLocks(run string) (DeletedLocks, error) {
+	return h.deletedLocks(run), h.err
+}
 
-func (h Holders) lost(run string) LostList {
-	var lost LostList
+func (h LockHolders) deletedLocks(run string) DeletedLocks {
+	var lost DeletedLocks
 	isLock := func(name string) bool { return filepath.Ext(name) == suffix }
 	deleted := func(pid int) []proc.OpenFile { return h.procs.DeletedFilesNamed(pid, isLock) }
-	for pid, f := range h.open(deleted) {
+	for pid, f := range h.openFiles(deleted) {
 		if !isBelow(h.procs, pid, f.Path, run) {
 			continue
 		}
@@ -110,7 +111,7 @@ func (h Holders) lost(run string) LostList {
 			continue // closed meanwhile
 		}
 		dir, file := filepath.Split(f.Path)
-		lost = append(lost, Lost{Holder: parseHolder(string(text)), PID: pid, dir: filepath.Base(dir), file: file})
+		lost = append(lost, DeletedLock{Holder: parseHolder(string(text)), PID: pid, dir: filepath.Base(dir), file: file})
 	}
 	return lost
 }
@@ -129,11 +130,11 @@ func isBelow(procs proc.FS, pid int, path, run string) bool {
 	return err == nil && os.SameFile(ours, theirs)
 }
 
-// LostList are deleted locks.
-type LostList []Lost
+// DeletedLocks is a list of deleted locks.
+type DeletedLocks []DeletedLock
 
-// Dirs are the directories below the run directory in which they lay.
-func (l LostList) Dirs(run string) []string {
+// Dirs returns the directories below the run directory that had the locks.
+func (l DeletedLocks) Dirs(run string) []string {
 	var dirs []string
 	for _, lost := range l {
 		if dir := filepath.Join(run, lost.dir); !slices.Contains(dirs, dir) {
@@ -143,8 +144,8 @@ func (l LostList) Dirs(run string) []string {
 	return dirs
 }
 
-// Living are the instances among them whose lock lay in a directory.
-func (l LostList) Living(dir string) []Holder {
+// LiveInstances returns the holders of deleted instance locks of a directory.
+func (l DeletedLocks) LiveInstances(dir string) []Holder {
 	var living []Holder
 	for _, lost := range l {
 		if lost.dir == filepath.Base(dir) && strings.HasPrefix(lost.file, instancePrefix) {
@@ -155,34 +156,34 @@ func (l LostList) Living(dir string) []Holder {
 }
 
 // Holder returns which process holds the deleted lock of a full name.
-func (l LostList) Holder(dir, fullName string) (h Holder, held bool) {
-	lost, held := l.at(namePath(dir, fullName))
+func (l DeletedLocks) Holder(dir, fullName string) (h Holder, held bool) {
+	lost, held := l.lockAt(namePath(dir, fullName))
 	return lost.Holder, held
 }
 
-// at is the process that holds the deleted lock that lay at path.
-func (l LostList) at(path string) (Lost, bool) {
+// lockAt returns the deleted lock that was at path.
+func (l DeletedLocks) lockAt(path string) (DeletedLock, bool) {
 	for _, lost := range l {
 		if lost.file == filepath.Base(path) && lost.dir == filepath.Base(filepath.Dir(path)) {
 			return lost, true
 		}
 	}
-	return Lost{}, false
+	return DeletedLock{}, false
 }
 
 // heldError says that the process holds the lock.
-func (l Lost) heldError(what string) *HeldError {
+func (l DeletedLock) heldError(what string) *HeldError {
 	return &HeldError{What: what, Owner: l.Name, PID: l.PID, Deleted: true}
 }
 
 // wait returns a deleted lock below the run directory that matches. A process that
 // releases a lock deletes its file just before: that is no such lock.
-func (h Holders) wait(run string, match func(Lost) bool) (found Lost, any bool) {
-	for range lostTries {
-		lost := h.lost(run)
+func (h LockHolders) wait(run string, match func(DeletedLock) bool) (found DeletedLock, any bool) {
+	for range deletedLockTries {
+		lost := h.deletedLocks(run)
 		i := slices.IndexFunc(lost, match)
 		if i < 0 {
-			return Lost{}, false
+			return DeletedLock{}, false
 		}
 		found = lost[i]
 		time.Sleep(lockRetry)
@@ -190,6 +191,6 @@ func (h Holders) wait(run string, match func(Lost) bool) (found Lost, any bool) 
 	return found, true
 }
 
-// lostTries is how often a lock must be seen as deleted to be taken for one that
+// deletedLockTries is how often a lock must be seen as deleted to be taken for one that
 // its process has not deleted.
-const lostTries = 5
+const deletedLockTries = 5

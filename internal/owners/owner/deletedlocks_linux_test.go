@@ -58,24 +58,24 @@ func TestDeletedLocksOfALivingProcessStillCount(t *testing.T) {
 	if !errors.As(errs[0], &held) || !held.Deleted || errs[1] != nil || !errors.As(errs[2], &held) {
 		t.Errorf("claim of several: %v", errs)
 	}
-	lost, err := ReadHolders(proc.Default).Lost(run)
+	lost, err := ReadLockHolders(proc.Default).DeletedLocks(run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if h, held := lost.Holder(dir, "web_default"); !held || h.Name != "agent" || h.ID == "" {
 		t.Errorf("%+v %v", h, held)
 	}
-	if living := lost.Living(dir); len(living) != 1 || living[0].Name != "agent" {
+	if living := lost.LiveInstances(dir); len(living) != 1 || living[0].Name != "agent" {
 		t.Errorf("%+v", living)
 	}
-	if others, err := ReadHolders(proc.Default).Lost(filepath.Join(run, "elsewhere")); err != nil || len(others) > 0 {
+	if others, err := ReadLockHolders(proc.Default).DeletedLocks(filepath.Join(run, "elsewhere")); err != nil || len(others) > 0 {
 		t.Errorf("of another run directory: %+v", others)
 	}
 	namesake := filepath.Join(t.TempDir(), filepath.Base(run))
 	if err := os.Mkdir(namesake, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if others, err := ReadHolders(proc.Default).Lost(namesake); err != nil || len(others) > 0 {
+	if others, err := ReadLockHolders(proc.Default).DeletedLocks(namesake); err != nil || len(others) > 0 {
 		t.Errorf("of another run directory of the same name: %+v", others)
 	}
 	if err := end(); err != nil {
@@ -101,7 +101,7 @@ func agentWithWeb(t *testing.T, dir string) (pid int, end func() error) {
 
 // A list of holders that was read long ago knows nothing of the processes that came later.
 func TestHoldersThatWereReadLongAgoAreReadAgain(t *testing.T) {
-	recent := Holders{pids: []int{1}, at: time.Now()}
+	recent := LockHolders{pids: []int{1}, at: time.Now()}
 	if got := recent.recent(); !slices.Equal(got.pids, recent.pids) {
 		t.Errorf("read again at once: %v", got.pids)
 	}
@@ -113,7 +113,7 @@ func TestHoldersThatWereReadLongAgoAreReadAgain(t *testing.T) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	for _, old := range []Holders{{procs: proc.Default}, {procs: proc.Default, at: time.Now().Add(-holdersCount)}} {
+	for _, old := range []LockHolders{{procs: proc.Default}, {procs: proc.Default, at: time.Now().Add(-holdersMaxAge)}} {
 		if got := old.recent(); !slices.Contains(got.pids, os.Getpid()) {
 			t.Errorf("%v: %v lacks this process", old, got.pids)
 		}
@@ -140,7 +140,7 @@ func TestHoldersCountForAsLongAsTheDirectoryDoesNotChange(t *testing.T) {
 	if got := l.holders; !slices.Contains(got.pids, os.Getpid()) {
 		t.Errorf("a directory that was seen to be whole: holders %v lack this process", got.pids)
 	}
-	l.holders = Holders{procs: proc.Default, at: long}
+	l.holders = LockHolders{procs: proc.Default, at: long}
 	_, end := agentWithWeb(t, dir)
 	if err := os.Remove(namePath(dir, "web_default")); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// Findings is what the runtime pods that no entry accounts for are to us.
+// Findings classifies the runtime's pods that no entry accounts for.
 type Findings struct {
 	// Adopt holds the pods that are desired, by their UID.
 	Adopt []*pod.Pod
@@ -16,34 +16,34 @@ type Findings struct {
 	// pod's name, a pod of this very instance that is not desired, or a surplus pod of
 	// a workload of which there are desired pods.
 	Stop []*pod.Pod
-	// Unwanted are, of those, the ones whose name is not desired either.
-	Unwanted map[types.UID]bool
+	// NotDesired has the pods of Stop whose name is not desired either.
+	NotDesired map[types.UID]bool
 	// Foreign holds, by UID of the desired pod whose UID or name it has and that is not
 	// adopted, a running pod that podctl did not create and therefore leaves alone.
 	Foreign map[types.UID]*pod.Pod
-	// HeldBy and HeldNames hold, by UID and full name, why a pod is neither adopted
-	// nor stopped: another podctl process manages it.
-	HeldBy    map[types.UID]error
-	HeldNames map[string]error
+	// ManagedByOther and NamesManagedByOther have the errors of pods that another podctl process
+	// manages, by UID and full name: they are neither adopted nor stopped.
+	ManagedByOther      map[types.UID]error
+	NamesManagedByOther map[string]error
 	// Unread and UnreadNames are the pods, by UID and full name, that could not be
 	// read now.
 	Unread      map[types.UID]bool
 	UnreadNames map[string]bool
 }
 
-// Look sorts out what the runtime holds before anything is created. Only
+// Classify classifies the pods that the runtime has before anything is created. Only
 // podctl's own pods, by their owner annotation, are adopted or stopped, and of
 // those only the ones of this instance, or of a name or a workload that it desires. known
 // reports which pods are accounted for.
-func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) Findings {
+func Classify(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) Findings {
 	byName, workloads := map[string]types.UID{}, map[string]bool{"": false}
 	for uid, d := range desired {
 		byName[d.FullName()] = uid
 		workloads[d.Workload] = d.Workload != ""
 	}
 	f := Findings{
-		Unwanted: map[types.UID]bool{},
-		Foreign:  map[types.UID]*pod.Pod{}, HeldBy: map[types.UID]error{}, HeldNames: map[string]error{},
+		NotDesired: map[types.UID]bool{},
+		Foreign:    map[types.UID]*pod.Pod{}, ManagedByOther: map[types.UID]error{}, NamesManagedByOther: map[string]error{},
 		Unread: map[types.UID]bool{}, UnreadNames: map[string]bool{},
 	}
 	for _, p := range held {
@@ -66,7 +66,7 @@ func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Des
 			f.Adopt = append(f.Adopt, p)
 		case nameDesired || owner == instance || workloads[p.Sandboxes[0].Workload]:
 			f.Stop = append(f.Stop, p)
-			f.Unwanted[p.UID] = !nameDesired
+			f.NotDesired[p.UID] = !nameDesired
 		}
 	}
 	for _, p := range f.Adopt {
@@ -75,9 +75,9 @@ func Look(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Des
 	return f
 }
 
-// foreignUID is the UID by which a pod that podctl did not create keeps a desired pod
-// waiting: the one that a kubelet gave it, which would take a sandbox of the desired pod
-// for one of its own. That of a bare pod, which copied files have in common, does not.
+// foreignUID returns the UID by which a foreign pod keeps a desired pod waiting: the given UID of a
+// kubelet's pod, because that kubelet would take a sandbox of the desired pod for its own. The given
+// UID of a bare pod does not count, because it may come from a copied file.
 func foreignUID(p *pod.Pod) types.UID {
 	if len(p.Sandboxes) > 0 && !p.MadeByKubelet() {
 		return p.UID
@@ -85,7 +85,7 @@ func foreignUID(p *pod.Pod) types.UID {
 	return p.GivenUID()
 }
 
-// OwnerOf is the instance that created the pod's newest sandbox, "" where
+// OwnerOf returns the instance that created the pod's newest sandbox, "" if
 // podctl did not.
 func OwnerOf(p *pod.Pod) string {
 	if len(p.Sandboxes) == 0 {
@@ -94,22 +94,22 @@ func OwnerOf(p *pod.Pod) string {
 	return p.Sandboxes[0].Owner
 }
 
-// Hold records that another podctl process manages the pod.
-func (f *Findings) Hold(p *pod.Pod, why error) {
-	f.HeldBy[p.UID], f.HeldNames[p.FullName()] = why, why
+// MarkManagedByOther records that another podctl process manages the pod.
+func (f *Findings) MarkManagedByOther(p *pod.Pod, why error) {
+	f.ManagedByOther[p.UID], f.NamesManagedByOther[p.FullName()] = why, why
 }
 
-// Postpone records that the pod could not be read now.
-func (f *Findings) Postpone(p *pod.Pod) {
+// MarkUnread records that the pod could not be read now.
+func (f *Findings) MarkUnread(p *pod.Pod) {
 	f.Unread[p.UID], f.UnreadNames[p.FullName()] = true, true
 }
 
-// Unknowns are the running pods that no worker knows and this podctl does not
+// UnknownPods returns the running pods that no worker knows and this podctl does not
 // desire: those that podctl did not create, and those of other instances. A
 // kubelet stops them (HandlePodCleanups in pkg/kubelet/kubelet_pods.go). Those
 // that a kubelet created are not among them: it may be stopped, or not visible. Nor are
 // containers without a sandbox, which do not show what created them.
-func Unknowns(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) []*pod.Pod {
+func UnknownPods(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) []*pod.Pod {
 	var found []*pod.Pod
 	for _, p := range held {
 		_, same := desired[p.UID]
@@ -143,17 +143,17 @@ func (f *Findings) StopUnknown(pods []*pod.Pod) {
 	}
 }
 
-// Against returns what was found that keeps the pod from starting; ok is false
-// if nothing does.
-func (f *Findings) Against(d Desired) (reason Defer, ok bool) {
+// DeferReason returns the event by which the pod waits because of the findings; ok is false if it
+// may start.
+func (f *Findings) DeferReason(d Desired) (reason Defer, ok bool) {
 	uid := d.UID()
 	if p, found := f.Foreign[uid]; found {
 		return Defer{ForeignPod, foreignPodError(p)}, true
 	}
-	if err, found := f.HeldBy[uid]; found {
+	if err, found := f.ManagedByOther[uid]; found {
 		return Defer{NameHeld, err}, true
 	}
-	if err, found := f.HeldNames[d.FullName()]; found {
+	if err, found := f.NamesManagedByOther[d.FullName()]; found {
 		return Defer{NameHeld, err}, true
 	}
 	if f.Unread[uid] || f.UnreadNames[d.FullName()] {
@@ -162,15 +162,15 @@ func (f *Findings) Against(d Desired) (reason Defer, ok bool) {
 	return Defer{}, false
 }
 
-// DecideStart returns how a pod starts that may start. Of a pod that had ended, or was
-// being stopped, when its podctl died, only the record may be left.
+// DecideStart returns the StartMode of a pod that may start. The record may be all that is left of a
+// pod that had ended or was being stopped when its podctl died.
 func DecideStart(adopt bool, rec poddir.Record) StartMode {
 	switch {
 	case !adopt && !rec.Stopped():
 		return New
 	case rec.StopRequested.IsZero():
 		return Resume
-	case rec.Held:
+	case rec.StayStopped:
 		return StayStopped
 	}
 	return StopThenRestart

@@ -48,9 +48,9 @@ func TestDeletedLocksOfAProcessThatCannotBePodctlDoNotCount(t *testing.T) {
 		}
 		return nil
 	}
-	for range ReadHolders(proc.Default).open(lookedAt) {
+	for range ReadLockHolders(proc.Default).openFiles(lookedAt) {
 	}
-	if lost, err := ReadHolders(proc.Default).Lost(run); err != nil || len(lost) > 0 {
+	if lost, err := ReadLockHolders(proc.Default).DeletedLocks(run); err != nil || len(lost) > 0 {
 		t.Errorf("%+v", lost)
 	}
 	locks, err := Open(filepath.Join(run, "id"), "agent", proc.Default)

@@ -9,16 +9,16 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-// Outside returns the lock directories that living podctl processes have below other run
+// OtherLockDirs returns the lock directories that living podctl processes have below other run
 // directories, as they are seen from here: of a process with another --run-dir, or in a
 // container. Processes that cannot be seen from here are left out, and those that use a
 // runtime within themselves.
-func (h Holders) Outside(run string) []string {
+func (h LockHolders) OtherLockDirs(run string) []string {
 	ours, _ := os.Stat(run)
 	var dirs []string
 	var known []os.FileInfo
 	instances := func(pid int) []proc.OpenFile { return h.procs.FilesNamed(pid, isInstanceFile) }
-	for pid, f := range h.open(instances) {
+	for pid, f := range h.openFiles(instances) {
 		dir := filepath.Join(h.procs.Root(pid), filepath.Dir(f.Path))
 		above, err := os.Stat(filepath.Dir(dir))
 		if err != nil || os.SameFile(ours, above) {

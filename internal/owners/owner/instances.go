@@ -15,9 +15,9 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-// Living returns the live instances in order of name: none if dir does not exist or is
-// not a directory.
-func Living(dir string) ([]Holder, error) {
+// LiveInstances returns the holders of the instance locks in dir, in order of name; none if dir does
+// not exist or is not a directory.
+func LiveInstances(dir string) ([]Holder, error) {
 	files, err := instanceFiles(dir)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func instanceFiles(dir string) ([]string, error) {
 func instanceFilesIn(d *os.File) ([]string, error) {
 	var files []string
 	for {
-		names, err := d.Readdirnames(namesAtOnce)
+		names, err := d.Readdirnames(readDirBatch)
 		for _, name := range names {
 			if isInstanceFile(name) {
 				files = append(files, name)
@@ -74,12 +74,12 @@ func instanceFilesIn(d *os.File) ([]string, error) {
 	}
 }
 
-// namesAtOnce bounds the names of a directory that are read at once.
-const namesAtOnce = 1000
+// readDirBatch bounds the names of a directory that are read at once.
+const readDirBatch = 1000
 
-// Beat dates the instance's lock file, so that a podctl that finds it after the
+// WriteHeartbeat dates the instance's lock file, so that a podctl that finds it after the
 // instance was killed knows until when it lived.
-func (l *Locks) Beat(now time.Time) error {
+func (l *Locks) WriteHeartbeat(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return os.Chtimes(l.self.Name(), now, now)
@@ -92,9 +92,9 @@ type Exit struct {
 	ID string
 }
 
-// LastBeat is the Exit of an instance. It is zero for one that lives, has ended by itself,
+// LastHeartbeat is the Exit of an instance. It is zero for one that lives, has ended by itself,
 // or whose lock file another podctl has removed since.
-func LastBeat(dir, instance string) (Exit, error) {
+func LastHeartbeat(dir, instance string) (Exit, error) {
 	path := instancePath(dir, instance)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
