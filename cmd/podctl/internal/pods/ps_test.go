@@ -36,7 +36,7 @@ func listedPods() []*inventory.Pod {
 			&pod.Container{ID: "aaaaaa1", Name: "c", State: pod.Exited, Image: "busybox:1"},
 			&pod.Container{ID: "aaaaaa0", Name: "init", State: pod.Created, Image: "sha256:5eed", ImageID: "sha256:5eed"}),
 		one("lost", &pod.Container{ID: "bbbbbb0", Name: "c", State: pod.Unknown, Image: "sha256:5eed", ImageID: "sha256:5eed"}),
-	}, owners.Unasked())
+	}, owners.NotAsked())
 }
 
 func TestPsSelects(t *testing.T) {
