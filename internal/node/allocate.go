@@ -26,6 +26,17 @@ func (e *entry) allocated() *v1.Pod {
 	return e.current.pod
 }
 
+// allocated returns the pod as its worker runs it, with what it was granted and what was
+// added to it since; p itself if that is another one.
+func (t *podTable) allocated(p *v1.Pod) *v1.Pod {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.get(p.UID); e != nil && e.Pod == p {
+		return e.allocated()
+	}
+	return p
+}
+
 // allocatedPod is a pod with the resources that it was granted.
 type allocatedPod struct {
 	from       *v1.Pod

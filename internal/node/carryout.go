@@ -63,7 +63,7 @@ func (n *Node) runPod(a lifecycle.Run) {
 		n.killIfStopped(a.Pod)
 		return
 	}
-	n.workers.Kill(a.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
+	n.workers.Kill(n.pods.allocated(a.Pod), true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
 }
 
 // adoption returns what becomes of an adopted pod.
@@ -89,7 +89,7 @@ func (n *Node) takeOver(a lifecycle.TakeOver) {
 	}
 	rec := n.pods.record(a.Pod.UID)
 	n.workers.Adopt(a.Pod, true)
-	n.workers.Kill(a.Pod, true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
+	n.workers.Kill(n.pods.allocated(a.Pod), true, worker.KillOptions{Grace: rec.GraceLeft(time.Now())})
 }
 
 // killPods stops those of the pods that have a worker. What the node knows of a
@@ -97,7 +97,7 @@ func (n *Node) takeOver(a lifecycle.TakeOver) {
 func (n *Node) killPods(pods []*v1.Pod, grace *int64) {
 	for _, p := range pods {
 		if n.workers.IsPodKnown(p.UID) {
-			n.workers.Kill(p, true, worker.KillOptions{Grace: graceIfShorter(p, grace)})
+			n.workers.Kill(n.pods.allocated(p), true, worker.KillOptions{Grace: graceIfShorter(p, grace)})
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/worker"
 )
 
 // A pod with a readiness gate is ready once somebody has set its condition, for as long as
@@ -53,6 +55,29 @@ func TestReadinessGateFollowsTheConditionThatOthersSet(t *testing.T) {
 		}
 		p.drain()
 		w.empty()
+	})
+}
+
+func TestStoppingPodKeepsConditionsOfOthers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		const gate = "example.com/on"
+		p := w.podctl("run-a", podYAML("web", "trap : TERM; while true; do sleep 1; done", "terminationGracePeriodSeconds: 30", "readinessGates: [{conditionType: "+gate+"}]"))
+		p.until("web", "running", func(i Info) bool { return i.Status.Phase == v1.PodRunning })
+		if err := p.SetCondition("default", "web", v1.PodCondition{Type: gate, Status: v1.ConditionTrue}); err != nil {
+			t.Fatal(err)
+		}
+		p.until("web", "ready", func(i Info) bool { return conditionOf(&i.Status, v1.PodReady).Status == v1.ConditionTrue })
+		stopped := make(chan error, 1)
+		go func() { stopped <- p.Stop(t.Context(), "default", "web", nil) }()
+		time.Sleep(10 * time.Second)
+		i := p.until("web", "terminating", func(i Info) bool { return i.WorkerPhase == worker.Terminating })
+		if c := conditionOf(&i.Status, gate); c.Status != v1.ConditionTrue {
+			t.Errorf("condition %+v of %+v", c, i.Status.Conditions)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		p.drain()
 	})
 }
 

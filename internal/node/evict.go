@@ -83,7 +83,7 @@ func (v *evictor) failPod(p *v1.Pod, why event.Eviction, grace *int64, down chan
 	v.events.send(p, event.Event{Reason: reason, Warning: true, Message: message, Eviction: &why})
 	status := v1.PodStatus{Phase: v1.PodFailed, Reason: reason, Message: message}
 	v.records.updateEnded(p.UID, status)
-	v.workers.Kill(p, true, worker.KillOptions{
+	v.workers.Kill(v.pods.allocated(p), true, worker.KillOptions{
 		Grace: grace, Evict: true, Done: down,
 		Status: worker.StatusOverride{Phase: v1.PodFailed, Reason: reason, Message: message, Eviction: why},
 	})

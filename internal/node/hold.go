@@ -34,7 +34,7 @@ func (n *Node) Stop(ctx context.Context, namespace, name string, grace *int64) e
 		return err
 	}
 	if n.workers.IsPodKnown(p.UID) { // else startPod, which follows, sees the record
-		n.workers.Kill(p, true, worker.KillOptions{Grace: graceIfShorter(p, grace)})
+		n.workers.Kill(n.pods.allocated(p), true, worker.KillOptions{Grace: graceIfShorter(p, grace)})
 	}
 	n.watchers.notifyChanged()
 	if err := n.watchers.waitUntil(ctx, func() bool { return n.pods.isDown(p) }); err != nil || unrecorded == nil {
@@ -105,7 +105,7 @@ func (n *Node) killIfStopped(p *v1.Pod) {
 	}
 	n.pods.mu.Unlock()
 	if stopped {
-		n.workers.Kill(p, true, worker.KillOptions{Grace: grace})
+		n.workers.Kill(n.pods.allocated(p), true, worker.KillOptions{Grace: grace})
 	}
 }
 
