@@ -56,9 +56,9 @@ func TestSlowReadsAreAllAwaited(t *testing.T) {
 	})
 }
 
-// TestReadableStatusOfPodWithHangingContainer: what can be read of a pod is known
+// TestPartialStatusOfPodWithHangingContainer: what can be read of a pod is known
 // although the status of one container hangs.
-func TestReadableStatusOfPodWithHangingContainer(t *testing.T) {
+func TestPartialStatusOfPodWithHangingContainer(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
 		cfg := sandboxConfig("a", 0)
 		sb := must(t)(c.RunPodSandbox(t.Context(), cfg, ""))

@@ -104,7 +104,7 @@ type Host interface {
 	// errors.ErrUnsupported if that is never known.
 	FreeLogSpace() (uint64, error)
 	// HasDedicatedImageFs reports whether images and writable layers are on another file system
-	// than the directories of pods (pkg/kubelet/stats/cri_stats_provider.go).
+	// than the directories of pods (pkg/kubelet/stats/provider.go).
 	HasDedicatedImageFs(ctx context.Context) (bool, error)
 	// RunDirRestored is called by the loop after deleted locks were taken again: what
 	// else was in the run directory is gone.

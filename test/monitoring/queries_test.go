@@ -23,7 +23,7 @@ import (
 func exported(t *testing.T) map[string]bool {
 	t.Helper()
 	m := metrics.NewObserver(time.Now)
-	m.Show(func() metrics.State {
+	m.SetStateFunc(func() metrics.State {
 		report := survey.Count(survey.Findings{
 			Findings:    orphan.Findings{},
 			Terminating: []survey.Terminated{{Facts: &diagnose.Facts{}, Noticed: time.Now()}},

@@ -189,7 +189,7 @@ func TestRemoveLeavesTargetsOfLinks(t *testing.T) {
 	}
 }
 
-func TestKeepForgetsOtherLogs(t *testing.T) {
+func TestForgetExceptForgetsOtherLogs(t *testing.T) {
 	r := New(Policy{})
 	r.notReopened["gone"], r.notReopened["kept"] = true, true
 	r.ForgetExcept(map[string]bool{"kept": true})

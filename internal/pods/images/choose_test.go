@@ -31,7 +31,7 @@ func TestNameGoesBeforeID(t *testing.T) {
 	}
 }
 
-func TestChooseRefusesAmbiguousWords(t *testing.T) {
+func TestSelectForChangeRefusesAmbiguousWords(t *testing.T) {
 	for word, want := range map[string]string{
 		"sha256:ada": `"sha256:ada" is ambiguous: r.io/db:1 (ada100), r.io/web:1 (ada200), r.io/web:2 (ada2)`,
 		"r.io/web":   `"r.io/web" is ambiguous: r.io/web:1 (ada200), r.io/web:2 (ada2)`,
@@ -49,7 +49,7 @@ func TestChooseRefusesAmbiguousWords(t *testing.T) {
 	}
 }
 
-func TestChooseNamesTheOtherNames(t *testing.T) {
+func TestSelectForChangeListsOtherNames(t *testing.T) {
 	for _, c := range []struct {
 		words []string
 		want  []string

@@ -10,7 +10,7 @@ import (
 
 // A container of which the runtime does not know whether it runs may run: its pod has not
 // ended, and --kill has something to stop.
-func TestPodWithContainerInUnknownStateMayRun(t *testing.T) {
+func TestPodWithUnknownContainerMayBeRunning(t *testing.T) {
 	for _, c := range []struct {
 		state pod.State
 		class Class

@@ -33,8 +33,8 @@ func (m machine) UserIDs(ctx context.Context, uid types.UID) (first, length uint
 // FreeLogSpace implements node.Host.
 func (m machine) FreeLogSpace() (uint64, error) { return freeSpace(m.logs) }
 
-// HasDedicatedImageFs implements node.Host: see HasDedicatedImageFs in
-// pkg/kubelet/stats/cri_stats_provider.go.
+// HasDedicatedImageFs implements node.Host (HasDedicatedImageFs in
+// pkg/kubelet/stats/provider.go).
 func (m machine) HasDedicatedImageFs(ctx context.Context) (bool, error) {
 	dir, err := m.session.Client.ImageFilesystem(ctx)
 	if err != nil || dir == "" {

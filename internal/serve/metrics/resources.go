@@ -22,7 +22,7 @@ func (m *Metrics) initResources() {
 }
 
 // Admitted implements node.Observer (recordPodLevelResourcesAdmission in
-// pkg/kubelet/kubelet.go).
+// pkg/kubelet/kubelet_pods.go).
 func (m *Metrics) Admitted(p *v1.Pod) {
 	m.admitted.WithLabelValues(configMode(p), strings.ToLower(string(pod.QOS(p)))).Inc()
 }
