@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,10 @@ import (
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/test/live"
 )
+
+// noteTakes is how long, in milliseconds, after the removal of a manifest its time may
+// have been noted: what stops the pod within it may follow from the removal.
+const noteTakes = 50
 
 // TestPodsLive runs every recorded pod on a real containerd as the kubelet
 // did, and compares all calls that change something with the kubelet's. The
@@ -81,7 +86,9 @@ func removesHostPaths(t *testing.T, p *v1.Pod) {
 
 // replay runs the pod, removes it when the recording did, and compares.
 func replay(t *testing.T, p *podctl, c podCase, want node.Desired) {
-	before := slices.IndexFunc(c.calls, func(call podCall) bool { return call.T >= c.removedAfter })
+	before := slices.IndexFunc(c.calls, func(call podCall) bool {
+		return call.T >= c.removedAfter || strings.HasPrefix(call.Method, "Stop") && call.T >= c.removedAfter-noteTakes
+	})
 	if before < 0 {
 		before = len(c.calls)
 	}
