@@ -16,6 +16,14 @@ var knownFailures = []known{
 		text:   regexp.MustCompile(`oom_score_adj value 0 not equal to expected -|failed to find expected oom_score_adj value -`),
 		reason: "the host has no CAP_SYS_RESOURCE, without which no process may lower an oom_score_adj",
 	},
+	{
+		text:   regexp.MustCompile(`type dummy.*Operation not supported`),
+		reason: "the host's kernel has no dummy network links",
+	},
+	{
+		text:   regexp.MustCompile(`can't create /file: Read-only file system`),
+		reason: "the images' sh is bash, which words it in another way than busybox's",
+	},
 }
 
 // explain returns what is known of a failure of a spec, nil if nothing is.
