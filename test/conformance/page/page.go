@@ -108,18 +108,26 @@ func count(specs []spec, side func(spec) result) string {
 	return cmp.Or(strings.Join(parts, ", "), "not run")
 }
 
+// renderFailures lists the failures by their reason, the most frequent one first.
 func (c comparison) renderFailures(b *strings.Builder) {
-	b.WriteString("\n| failed | podctl | kubelet | why |\n|---|---|---|---|\n")
-	none := true
+	byReason := map[string][]spec{}
 	for _, s := range c.specs {
-		if s.podctl.outcome != failed && s.kubelet.outcome != failed {
-			continue
+		if s.podctl.outcome == failed || s.kubelet.outcome == failed {
+			byReason[s.why()] = append(byReason[s.why()], s)
 		}
-		none = false
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", cell(shortName(s.name)), s.podctl.shown(), s.kubelet.shown(), s.why())
 	}
-	if none {
-		b.WriteString("| – | | | |\n")
+	reasons := slices.SortedFunc(maps.Keys(byReason), func(x, y string) int {
+		return cmp.Or(len(byReason[y])-len(byReason[x]), strings.Compare(x, y))
+	})
+	b.WriteString("\n| specs fail because | podctl | kubelet |\n|---|---|---|\n")
+	for _, why := range reasons {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", why, count(byReason[why], spec.onPodctl), count(byReason[why], spec.onKubelet))
+	}
+	for _, why := range reasons {
+		fmt.Fprintf(b, "\n%s:\n\n", why)
+		for _, s := range byReason[why] {
+			fmt.Fprintf(b, "* %s: podctl %s, kubelet %s\n", cell(shortName(s.name)), s.podctl.shown(), s.kubelet.shown())
+		}
 	}
 }
 
