@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"os"
@@ -70,14 +71,16 @@ func readResults(dir string) (results, error) {
 	return all, nil
 }
 
-// result returns the result, and whether the spec was chosen at all: a spec that skips
-// itself says why.
+// interrupted is the failure of a spec that was running when the run was interrupted.
+const interrupted = "Interrupted by User"
+
+// result returns the result, and whether the spec was chosen at all, and ran to its end: a
+// spec that skips itself says why.
 func (c testCase) result() (r result, chosen bool) {
+	failure := cmp.Or(c.Failure, c.Error)
 	switch {
-	case c.Failure != nil:
-		return result{failed, c.Failure.Message}, true
-	case c.Error != nil:
-		return result{failed, c.Error.Message}, true
+	case failure != nil:
+		return result{failed, failure.Message}, !strings.HasPrefix(failure.Message, interrupted)
 	case c.Skipped != nil:
 		why, isReason := strings.CutPrefix(c.Skipped.Message, "skipped - ")
 		return result{skipped, why}, isReason && why != ""
