@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/component-helpers/nodedeclaredfeatures/features/inplacepodresize"
 	"k8s.io/component-helpers/nodedeclaredfeatures/features/restartallcontainers"
 	"k8s.io/kubernetes/pkg/kubelet/envvars"
@@ -38,26 +37,31 @@ var declaredFeatures = []string{
 func (b *bridge) register(ctx context.Context) error {
 	labels := map[string]string{v1.LabelHostname: b.node, v1.LabelOSStable: runtime.GOOS, v1.LabelArchStable: runtime.GOARCH}
 	_, err := b.api.CoreV1().Nodes().Create(ctx, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: b.node, Labels: labels}}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
+	if apierrors.IsAlreadyExists(err) {
+		return nil
 	}
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return b.reportNode(ctx) })
+	return err
 }
 
-// keepNode renews the Lease and the status of the Node, until ctx ends.
+// keepNode renews the Lease and the status of the Node, until ctx ends. What fails is
+// tried again soon.
 func (b *bridge) keepNode(ctx context.Context) {
-	for beat := 1; ; beat++ {
+	var reported time.Time
+	for ctx.Err() == nil {
+		next := leasePeriod
 		err := b.renewLease(ctx)
-		if err == nil && beat%int(statusPeriod/leasePeriod) == 0 {
-			err = b.reportNode(ctx)
+		if err == nil && time.Since(reported) >= statusPeriod {
+			if err = b.reportNode(ctx); err == nil {
+				reported = time.Now()
+			}
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			b.log.Warn("renew the node", "err", err)
+			next = time.Second
 		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-time.After(leasePeriod):
+		case <-time.After(next):
 		}
 	}
 }
