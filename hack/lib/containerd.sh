@@ -101,6 +101,10 @@ configure_containerd() {
 		bin_dirs = ["$(cni_plugins)"]
 		conf_dir = "$RUN/cni"
 	EOF
+	if [[ ${KUBERNETES_MIRROR:-} ]]; then # of Kubernetes' own tests, for the registry of their images
+		mkdir -p "$RUN/registries/registry.k8s.io"
+		printf 'server = "http://%s"\n' "$KUBERNETES_MIRROR" >"$RUN/registries/registry.k8s.io/hosts.toml"
+	fi
 	handler io.containerd.cri.v1.runtime runc runc
 	handler io.containerd.cri.v1.runtime runc-second runc
 	[[ ! -x $RUNC_DIR/runc ]] || handler io.containerd.cri.v1.runtime runc-userns "$RUNC_DIR/runc"

@@ -41,6 +41,9 @@ write_crio_conf() {
 	echo "$driver" >"$RUN/driver"
 	echo '{"default": [{"type": "insecureAcceptAnything"}]}' >"$RUN/policy.json"
 	printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' localhost 127.0.0.1 >"$RUN/registries.conf"
+	# Kubernetes' own tests have a mirror of the registry of their images.
+	[[ -z ${KUBERNETES_MIRROR:-} ]] ||
+		printf '[[registry]]\nlocation = "registry.k8s.io"\n[[registry.mirror]]\nlocation = "%s"\ninsecure = true\n' "$KUBERNETES_MIRROR" >>"$RUN/registries.conf"
 	printf '[storage]\ndriver = "%s"\ngraphroot = "%s"\nrunroot = "%s"\n' "$driver" "$LIB/storage" "$RUN/storage" >"$RUN/storage.conf"
 	cat >"$RUN/crio.conf" <<-EOF
 		[crio]
