@@ -55,7 +55,7 @@ fleet: ## run examples/fleet in a real cluster of one node, on RUNTIME (containe
 	@hack/cluster run $(or $(RUNTIME),containerd) go -C test test ./fleet -run '^TestCluster' -count=1 -v
 
 .PHONY: conformance
-conformance: ## run Kubernetes' own node tests with podctl and with the kubelet as the node, on RUNTIME (containerd, crio), or those that ONLY (a regular expression) matches, and write docs/conformance.md
+conformance: ## run Kubernetes' own node tests with podctl and with the kubelet as the node, all or those that ONLY (a regular expression) matches, and write docs/conformance.md
 	@hack/conformance run podctl $(or $(RUNTIME),containerd) '$(ONLY)'
 	@hack/conformance run kubelet $(or $(RUNTIME),containerd) '$(ONLY)'
 	@hack/conformance page
