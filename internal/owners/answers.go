@@ -157,6 +157,7 @@ func (a *Answers) Judge(p *pod.Pod) Verdict {
 		v.Source = parties.source
 	case ByKubelet:
 		v.Source = a.Kubelet.Source
+	case Nobody:
 	}
 	if r.relation == Unknown {
 		v.Why = a.why(r.by, parties)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -220,9 +221,7 @@ func (k *PendingAnswers) readExits(a *Answers, unclaimed []*pod.Pod) error {
 	if !k.asker.ReadExits {
 		return nil
 	}
-	for name, exit := range k.asker.Known {
-		a.Exited[name] = exit
-	}
+	maps.Copy(a.Exited, k.asker.Known)
 	for _, p := range unclaimed {
 		creator, _ := createdBy(p)
 		if err := k.asker.ReadExit(a, creator); err != nil {

@@ -65,7 +65,7 @@ type answer struct {
 // statusRows are the differences that docs/kubelet-differences.md lists.
 var statusRows = []documented[statusCase, answer]{
 	{
-		"`resources` of the status of a pod as a whole are what it was granted",
+		"`resources` of the status of a pod as a whole are what its cgroup was last given",
 		func(c statusCase) bool { return c.Input.Pod.Status.Phase == v1.PodRunning },
 		func(a *answer) {
 			for _, f := range []fields{a.Status, a.Stored, a.Final} {

@@ -91,8 +91,9 @@ func supportedRedirect(r *syntax.Redirect) bool {
 		return true
 	case syntax.RdrIn:
 		return r.N == nil
+	default:
+		return false
 	}
-	return false
 }
 
 // supportedParam reports whether a parameter is expanded as it is: $a or ${a}.

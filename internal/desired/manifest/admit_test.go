@@ -259,7 +259,7 @@ func TestNearMissIsNotSoughtAmongManyObjects(t *testing.T) {
 			args[i] = i
 		}
 		fmt.Fprintf(&b, "{apiVersion: v1, kind: ConfigMap, metadata: {name: keys, namespace: k}, data: {"+data+"}}\n---\n", args...)
-		b.WriteString("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priorityClassName: clas-1, containers: [{name: c, image: x, envFrom: [{configMapRef: {name: mapp-1}}, {configMapRef: {name: else}}]}]}}\n---\n")
+		b.WriteString("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {priorityClassName: klass-1, containers: [{name: c, image: x, envFrom: [{configMapRef: {name: mapp-1}}, {configMapRef: {name: else}}]}]}}\n---\n")
 		b.WriteString("{apiVersion: v1, kind: Pod, metadata: {name: k, namespace: k}, spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {configMapKeyRef: {name: keys, key: keyy1}}}]}]}}\n")
 		set, err := Load(t.Context(), []string{"-"}, from(b.String()))
 		var problems Problems

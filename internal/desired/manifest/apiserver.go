@@ -57,7 +57,7 @@ func validate(p *v1.Pod) (field.ErrorList, []string, error) {
 	opts.ResourceIsPod = true
 	if internal.Spec.ServiceAccountName == "" {
 		// As by the admission plugin ServiceAccount, which comes first.
-		internal.Spec.ServiceAccountName, internal.Spec.DeprecatedServiceAccount = "default", "default"
+		internal.Spec.ServiceAccountName, internal.Spec.DeprecatedServiceAccount = "default", "default" //nolint:staticcheck // SA1019: the validation wants both
 	}
 	return created(internal, opts), podutil.GetWarningsForPod(context.Background(), internal, nil), nil
 }

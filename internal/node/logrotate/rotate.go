@@ -92,7 +92,7 @@ func (r *Rotator) rename(ctx context.Context, l *log, now time.Time, reopen func
 	case linkErr != nil:
 		return errors.Join(err, linkErr)
 	}
-	return errors.Join(err, l.Root.Remove(rotated))
+	return errors.Join(err, l.Remove(rotated))
 }
 
 // removeAndCompress removes and compresses the rotated files of a log, by the policy.
@@ -109,7 +109,7 @@ func (r *Rotator) removeAndCompress(ctx context.Context, l *log) error {
 	}
 	todo := plan(names, r.policy)
 	for _, name := range todo.remove {
-		failed(l.Root.Remove(name))
+		failed(l.Remove(name))
 	}
 	for _, name := range todo.compress {
 		failed(l.compress(ctx, name, max(minCompressLimit, 2*r.policy.MaxSize)))
@@ -143,7 +143,7 @@ func Remove(path string) error {
 	}
 	var errs []error
 	for _, name := range append(names, l.base) {
-		if err := l.Root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := l.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("remove log: %w", err))
 		}
 	}
@@ -184,9 +184,9 @@ func (l *log) compress(ctx context.Context, name string, limit int64) (err error
 		err = l.Rename(tmp, name+zipSuffix)
 	}
 	if err != nil {
-		return errors.Join(err, l.Root.Remove(tmp))
+		return errors.Join(err, l.Remove(tmp))
 	}
-	return l.Root.Remove(name)
+	return l.Remove(name)
 }
 
 // contextReader is a Reader that fails once ctx ends.

@@ -264,7 +264,7 @@ func TestClaimKeepsItsData(t *testing.T) {
 	root, data := t.TempDir(), t.TempDir()
 	objects := func(claims, volumes string, named map[string]string) pod.VolumeInput {
 		o := pod.NewObjects()
-		for _, name := range strings.Fields(volumes) {
+		for name := range strings.FieldsSeq(volumes) {
 			path := filepath.Join(data, name)
 			if err := os.MkdirAll(path, 0o700); err != nil {
 				t.Fatal(err)
@@ -274,7 +274,7 @@ func TestClaimKeepsItsData(t *testing.T) {
 			v.Spec.Capacity = v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}
 			o.Volumes[types.NamespacedName{Name: name}] = v
 		}
-		for _, name := range strings.Fields(claims) {
+		for name := range strings.FieldsSeq(claims) {
 			c := &v1.PersistentVolumeClaim{}
 			c.Namespace, c.Name, c.Spec.VolumeName = "ns", name, named[name]
 			o.Claims[types.NamespacedName{Namespace: "ns", Name: name}] = c

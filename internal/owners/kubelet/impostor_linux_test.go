@@ -26,7 +26,7 @@ const serveVariable = "KUBELET_TEST_SERVE"
 func servePods() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, oneLocalPod) }))
 	defer server.Close()
-	fmt.Println(server.URL)
+	fmt.Fprintln(os.Stdout, server.URL)
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it
 }
 

@@ -197,7 +197,7 @@ func askedLine(v *orphan.View) string {
 	k := &v.Answers.Kubelet
 	for _, s := range v.Answers.Sources {
 		if s.Err == nil {
-			add(s.Answer.Source, len(s.Pods))
+			add(s.Source, len(s.Pods))
 		}
 	}
 	if k.Source != "" && k.Err == nil {
@@ -237,7 +237,7 @@ func unreadLines(v *orphan.View, found orphan.Findings) []string {
 		}
 	}
 	for _, s := range v.Answers.Sources {
-		unread(s.Answer.Source, s.Err)
+		unread(s.Source, s.Err)
 	}
 	unread(v.Answers.Kubelet.Source, v.Answers.Kubelet.Err)
 	if len(found.Undetermined) > 0 {

@@ -53,7 +53,7 @@ func (a *agent) run(ctx context.Context) error {
 				Replicas:    a.opts.replicas, Strict: a.opts.strict, ServiceAccounts: a.opts.accounts.kind,
 				AllFiles: a.opts.allFiles, SkipUnknownKinds: a.opts.skipUnknown, Hostname: a.session.Facts.Name,
 				FileCheck: a.opts.fileCheck, HTTPCheck: a.opts.httpCheck,
-				RanManifest: func(p *manifest.Pod) bool { return a.session.Node.RanManifest(p.UID, p.Document) },
+				RanManifest: func(p *manifest.Pod) bool { return a.session.RanManifest(p.UID, p.Document) },
 				Deliver: func(u source.Update) {
 					select {
 					case a.updates <- sourceUpdate{name, u}:

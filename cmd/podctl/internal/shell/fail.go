@@ -123,8 +123,7 @@ func ExitCode(err error) int {
 // PrintError writes the error and its hints.
 func PrintError(w io.Writer, err error) {
 	var printed *printedError
-	var program *StatusError
-	if errors.As(err, &program) {
+	if program, ok := errors.AsType[*StatusError](err); ok {
 		if program.ExitCode() != program.Code {
 			fmt.Fprintf(w, "podctl: the exit code is %d, which no process can return: podctl exits with %d\n", program.Code, program.ExitCode())
 		}
