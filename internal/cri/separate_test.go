@@ -22,9 +22,10 @@ func listedSandbox(id, name, uid string, annotations map[string]string) *runtime
 	}
 }
 
-func listedContainer(id, sandbox, name, uid string) *runtimeapi.Container {
+// listedContainer has the label of the pod u.
+func listedContainer(id, sandbox, name string) *runtimeapi.Container {
 	return &runtimeapi.Container{Id: id, PodSandboxId: sandbox, Labels: map[string]string{
-		pod.UIDLabel: uid, pod.NameLabel: name, pod.NamespaceLabel: "default",
+		pod.UIDLabel: "u", pod.NameLabel: name, pod.NamespaceLabel: "default",
 	}}
 }
 
@@ -55,7 +56,7 @@ func described(pods []*pod.Pod) map[string]string {
 // What podctl did not create is never in one pod with what it did.
 func TestPodsOfOthersAreSeparateFromPodctls(t *testing.T) {
 	own := listedSandbox("s", "web", "u", byPodctl)
-	ownContainer := listedContainer("c", "s", "web", "u")
+	ownContainer := listedContainer("c", "s", "web")
 	for _, tc := range []struct {
 		name       string
 		sandboxes  []*runtimeapi.PodSandbox
@@ -66,25 +67,25 @@ func TestPodsOfOthersAreSeparateFromPodctls(t *testing.T) {
 		{
 			"labels of a kubelet",
 			[]*runtimeapi.PodSandbox{own, listedSandbox("f", "other", "u", nil)},
-			[]*runtimeapi.Container{ownContainer, listedContainer("d", "f", "other", "u")},
+			[]*runtimeapi.Container{ownContainer, listedContainer("d", "f", "other")},
 			map[string]string{"web": "u : s c", "other": "u+default_other u: f d"}, nil,
 		},
 		{
 			"annotation of a kubelet",
 			[]*runtimeapi.PodSandbox{listedSandbox("f", "other", "u", byKubelet), own},
-			[]*runtimeapi.Container{listedContainer("d", "f", "other", "u"), ownContainer},
+			[]*runtimeapi.Container{listedContainer("d", "f", "other"), ownContainer},
 			map[string]string{"web": "u : s c", "other": "u+default_other u: f d"}, nil,
 		},
 		{
 			"copied annotations of podctl's",
 			[]*runtimeapi.PodSandbox{own, listedSandbox("f", "other", "u", forged)},
-			[]*runtimeapi.Container{ownContainer, listedContainer("d", "f", "other", "u")},
+			[]*runtimeapi.Container{ownContainer, listedContainer("d", "f", "other")},
 			map[string]string{"web": "u : s c", "other": "u+default_other u: f d"}, nil,
 		},
 		{
 			"one name, too",
 			[]*runtimeapi.PodSandbox{own, listedSandbox("f", "web", "u", byKubelet)},
-			[]*runtimeapi.Container{ownContainer, listedContainer("d", "f", "web", "u")},
+			[]*runtimeapi.Container{ownContainer, listedContainer("d", "f", "web")},
 			map[string]string{"web": "u : s c | u+default_web u: f d"}, nil,
 		},
 		{
@@ -96,33 +97,33 @@ func TestPodsOfOthersAreSeparateFromPodctls(t *testing.T) {
 		{
 			"a container with the label in the sandbox of another pod",
 			[]*runtimeapi.PodSandbox{own, listedSandbox("f", "other", "v", byKubelet)},
-			[]*runtimeapi.Container{ownContainer, listedContainer("d", "f", "web", "u")},
+			[]*runtimeapi.Container{ownContainer, listedContainer("d", "f", "web")},
 			map[string]string{"web": "u : s c", "other": "v : f d"},
 			map[string]string{"web": "u : s c", "other": "v+default_other v: f d"},
 		},
 		{
 			"a container with the label in a sandbox that was made by hand",
 			[]*runtimeapi.PodSandbox{own, {Id: "g", Metadata: listedSandbox("", "other", "v", nil).Metadata}},
-			[]*runtimeapi.Container{ownContainer, listedContainer("d", "g", "web", "u")},
+			[]*runtimeapi.Container{ownContainer, listedContainer("d", "g", "web")},
 			map[string]string{"web": "u : s c", "other": "v_default_other v: g d"}, nil,
 		},
 		{
 			"a container with the label in no sandbox",
 			[]*runtimeapi.PodSandbox{own},
-			[]*runtimeapi.Container{ownContainer, listedContainer("d", "gone", "other", "u")},
+			[]*runtimeapi.Container{ownContainer, listedContainer("d", "gone", "other")},
 			map[string]string{"web": "u : s c", "other": "u+default_other u: d"}, nil,
 		},
 		{
 			"podctl's is gone",
 			[]*runtimeapi.PodSandbox{listedSandbox("f", "other", "u", byKubelet)},
-			[]*runtimeapi.Container{listedContainer("d", "f", "other", "u")},
+			[]*runtimeapi.Container{listedContainer("d", "f", "other")},
 			map[string]string{"other": "u : f d"},
 			map[string]string{"other": "u+default_other u: f d"},
 		},
 		{
 			"podctl's is gone, and what a user copied stays",
 			[]*runtimeapi.PodSandbox{listedSandbox("f", "other", "u", forged)},
-			[]*runtimeapi.Container{listedContainer("d", "f", "other", "u")},
+			[]*runtimeapi.Container{listedContainer("d", "f", "other")},
 			map[string]string{"other": "u : f d"},
 			map[string]string{"other": "u+default_other u: f d"},
 		},
@@ -135,7 +136,7 @@ func TestPodsOfOthersAreSeparateFromPodctls(t *testing.T) {
 		{
 			"two podctls",
 			[]*runtimeapi.PodSandbox{own, listedSandbox("t", "web", "u", map[string]string{pod.OwnerAnnotation: "run-1"})},
-			[]*runtimeapi.Container{ownContainer, listedContainer("d", "t", "web", "u")},
+			[]*runtimeapi.Container{ownContainer, listedContainer("d", "t", "web")},
 			map[string]string{"web": "u : s t c d"}, nil,
 		},
 	} {
@@ -158,7 +159,7 @@ func TestPodsOfOthersAreSeparateFromPodctls(t *testing.T) {
 
 // A node knows the containers of its own sandboxes, also after a runtime has lost those.
 func TestContainersOfALostSandboxArePodctls(t *testing.T) {
-	own, c := listedSandbox("s", "web", "u", byPodctl), listedContainer("c", "s", "web", "u")
+	own, c := listedSandbox("s", "web", "u", byPodctl), listedContainer("c", "s", "web")
 	seen := newOwnSandboxes()
 	group := func(sandboxes []*runtimeapi.PodSandbox, containers ...*runtimeapi.Container) map[string]string {
 		return described(groupAll(convertAll(sandboxes, toSandboxEntry), convertAll(containers, toContainerEntry), seen))
@@ -176,7 +177,7 @@ func TestContainersOfALostSandboxArePodctls(t *testing.T) {
 		t.Error("a sandbox that is gone with its containers is remembered for ever")
 	}
 	seen.created("new")
-	if d := cmp.Diff(map[string]string{"web": "u : d"}, group(nil, listedContainer("d", "new", "web", "u"))); d != "" {
+	if d := cmp.Diff(map[string]string{"web": "u : d"}, group(nil, listedContainer("d", "new", "web"))); d != "" {
 		t.Errorf("a sandbox that no list has shown yet: %s", d)
 	}
 }

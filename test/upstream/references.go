@@ -32,7 +32,7 @@ func readReferences(root string) ([]reference, error) {
 		return nil, fmt.Errorf("git ls-files: %w", err)
 	}
 	var all []reference
-	for _, path := range strings.Fields(string(out)) {
+	for path := range strings.FieldsSeq(string(out)) {
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {
 			return nil, err

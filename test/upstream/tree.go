@@ -44,7 +44,7 @@ func (t *tree) read(path string) (map[string]string, error) {
 	}
 	source, err := os.ReadFile(filepath.Join(t.dir, path))
 	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("Kubernetes has no %s", path)
+		return nil, fmt.Errorf("there is no %s in Kubernetes", path)
 	}
 	if err != nil {
 		return nil, err

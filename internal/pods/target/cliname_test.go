@@ -66,7 +66,7 @@ func TestCLINameSelectsOnlyItsPod(t *testing.T) {
 // isPlainWord reports whether a shell, xargs and podctl read a word literally.
 func isPlainWord(word string) bool {
 	return word != "" && !slices.ContainsFunc([]rune(word), func(r rune) bool {
-		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || slices.Contains([]rune("/._-"), r))
+		return (r < 'a' || 'z' < r) && (r < '0' || '9' < r) && !slices.Contains([]rune("/._-"), r)
 	}) && word[0] != '-' && word[0] != '.'
 }
 

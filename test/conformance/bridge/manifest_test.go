@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // bound is a pod as the API server has it.
@@ -17,7 +16,7 @@ func bound() *v1.Pod {
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "u1", ResourceVersion: "7", Generation: 2, Labels: map[string]string{"app": "web"}},
 		Spec: v1.PodSpec{
-			RuntimeClassName: ptr.To("fast"),
+			RuntimeClassName: new("fast"),
 			Containers:       []v1.Container{{Name: "c", Env: []v1.EnvVar{{Name: "OWN", Value: "1"}, {Name: "A_PORT", Value: "mine"}}}},
 			Volumes: []v1.Volume{{Name: "account", VolumeSource: v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{Sources: []v1.VolumeProjection{
 				{ServiceAccountToken: &v1.ServiceAccountTokenProjection{Path: "token"}},
@@ -29,7 +28,7 @@ func bound() *v1.Pod {
 
 func TestPodDocumentHasWhatOnlyAClusterKnows(t *testing.T) {
 	p := bound()
-	f := fixed{services: []v1.EnvVar{{Name: "A_PORT", Value: "80"}, {Name: "B_PORT", Value: "81"}}, handler: ptr.To("kata")}
+	f := fixed{services: []v1.EnvVar{{Name: "A_PORT", Value: "80"}, {Name: "B_PORT", Value: "81"}}, handler: new("kata")}
 	doc := podDocument(p, f)
 	if diff := cmp.Diff(bound(), p); diff != "" {
 		t.Errorf("the pod of the API server was changed:\n%s", diff)

@@ -165,7 +165,7 @@ func (b *bridge) terminate(ctx context.Context, p *v1.Pod, s *podState, first bo
 		_, err := b.podctl.Pod(ctx, p.UID)
 		return errors.Is(err, control.ErrNotFound), nil
 	})
-	err := b.api.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To(int64(0)), Preconditions: &metav1.Preconditions{UID: &p.UID}})
+	err := b.api.CoreV1().Pods(p.Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &p.UID}})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		b.log.Error("delete", "pod", p.Namespace+"/"+p.Name, "err", err)
 	}
