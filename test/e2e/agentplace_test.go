@@ -116,8 +116,8 @@ func (p *process) ends(s syscall.Signal, code int) {
 }
 
 // marking is a pod that writes to /mark/NAME when it starts and when it terminates.
-func (a *agentPlace) marking(name, version string, more ...string) string {
-	return a.marked(name, fmt.Sprintf(`trap "echo down%s >> /mark/%s; exit 0" TERM; echo up%s >> /mark/%s; `+forever, version, name, version, name), more...)
+func (a *agentPlace) marking(name, version string) string {
+	return a.marked(name, fmt.Sprintf(`trap "echo down%s >> /mark/%s; exit 0" TERM; echo up%s >> /mark/%s; `+forever, version, name, version, name))
 }
 
 // control is the client of the agent's socket.
