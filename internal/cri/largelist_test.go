@@ -17,7 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// largeListOnce is how much there is of a list: pods that have ended and pods that run, and the
+// large is how much there is of a list: pods that have ended and pods that run, and the
 // size of their entries in the lists of sandboxes and containers, in MiB.
 type large struct{ dead, running, sandbox, container int }
 

@@ -83,7 +83,7 @@ func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
 
 // groupAll is groupPods of a list of everything.
 func groupAll(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) []*pod.Pod {
-	own.idAndState(sandboxes, containers)
+	own.recordList(sandboxes, containers)
 	return groupPods(sandboxes, containers, own)
 }
 

@@ -95,8 +95,8 @@ func (o *ownSandboxes) created(id string) {
 	o.seen[id] = o.lists
 }
 
-// idAndState adds those of a list of everything, and forgets those that are gone.
-func (o *ownSandboxes) idAndState(sandboxes []sandboxEntry, containers []containerEntry) {
+// recordList adds those of a list of everything, and forgets those that are gone.
+func (o *ownSandboxes) recordList(sandboxes []sandboxEntry, containers []containerEntry) {
 	if o == nil {
 		return
 	}

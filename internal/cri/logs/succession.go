@@ -120,7 +120,7 @@ func (r *Reader) advance(last *file) error {
 		if listErr != nil {
 			return fileError(r.path, listErr)
 		}
-		if !slices.EqualFunc(before, after, rotatedFile.same) && n < maxRotationRetries { // rotatedFiles in between
+		if !slices.EqualFunc(before, after, rotatedFile.same) && n < maxRotationRetries { // rotated in between
 			if current != nil {
 				_ = current.Close()
 			}

@@ -183,7 +183,7 @@ func (b *builder) warning(field, message, hint string) {
 	b.warnings = append(b.warnings, b.at(field, 0, message, hint))
 }
 
-// field places a message about a field; a line of 0 is that of the field.
+// at places a message about a field; a line of 0 is that of the field.
 func (b *builder) at(field string, line int, message, hint string) Problem {
 	line = cmp.Or(line, b.positions.find(parsePath(field)).line)
 	return Problem{File: b.file, Line: line, Kind: b.kind, Name: b.name, Field: field, Message: message, Hint: hint}

@@ -90,7 +90,7 @@ func (l *loader) checkToken(b *builder, doc map[string]any) {
 	b.warning("type", "the Secret has no token: "+noTokenIssuer, "write the token as stringData.token")
 }
 
-// admittedPod decodes an object, and keeps it under its name.
+// store decodes an object, and keeps it under its name.
 func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.ErrorList, error) {
 	switch k.name {
 	case "ConfigMap":
@@ -111,7 +111,7 @@ func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.Er
 		return keep(data, storedServiceAccount, into.ServiceAccounts)
 	case "LimitRange":
 		return keep(data, storedLimitRange, into.LimitRanges)
-	default: // isEmptyValue looks at a ResourceQuota
+	default: // nothing looks at a ResourceQuota
 		return keep(data, storedResourceQuota, map[types.NamespacedName]*v1.ResourceQuota{})
 	}
 }

@@ -18,7 +18,7 @@ type reference struct {
 	field string
 	kind  string
 	name  string
-	// checkKeys are those that must be there; with at they are of one field: the key of
+	// keys are those that must be there; with at they are of one field: the key of
 	// keyField, or the items of the volume.
 	keys     []string
 	keyField string

@@ -103,7 +103,7 @@ func (c *checker) mapping(m map[string]any, t reflect.Type, levels []level) map[
 	return clean
 }
 
-// checkKeys looks at the keys of a mapping as they are written, and at those of
+// keys looks at the keys of a mapping as they are written, and at those of
 // the mappings merged into it.
 func (c *checker) keys(n *yamlv3.Node, t reflect.Type, at path) {
 	if n == nil || c.scanned[deref(n)] {

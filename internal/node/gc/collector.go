@@ -28,7 +28,7 @@ type Runtime interface {
 	StopContainer(ctx context.Context, id string, grace time.Duration) error
 	StopPodSandbox(ctx context.Context, id string) error
 	RemovePodSandbox(ctx context.Context, id string) error
-	// ImagesToRemove returns all images; those that a container is made of or mounts
+	// Images returns all images; those that a container is made of or mounts
 	// are marked as used.
 	Images(ctx context.Context) ([]Image, error)
 	RemoveImage(ctx context.Context, id string) error
@@ -51,7 +51,7 @@ type Options struct {
 	// RemoveLogs removes the logs of a container that was removed; nil keeps them.
 	// Those of an evicted pod stay as long as the pod.
 	RemoveLogs func(*pod.Pod, *pod.Container) error
-	// ContainersToRemove and Images define what is garbage.
+	// Containers and Images define what is garbage.
 	Containers Policy
 	Images     ImagePolicy
 	Log        *slog.Logger

@@ -42,7 +42,7 @@ func (e Entry) line() []byte {
 	return nil
 }
 
-// truncate returns the entry with every text cut to a limit. The facts of the event are
+// truncated returns the entry with every text cut to a limit. The facts of the event are
 // others', and are copied.
 func (e Entry) truncated(limit int) Entry {
 	e.Message = truncate(e.Message, limit)

@@ -40,7 +40,7 @@ type sourceUpdate struct {
 	source.Update
 }
 
-// admitAll runs the pods until the agent is told to stop. All goroutines that it
+// run runs the pods until the agent is told to stop. All goroutines that it
 // starts have ended when it returns.
 func (a *agent) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)

@@ -43,7 +43,7 @@ func (r *running) noteEnd(ready bool) {
 	alive := r.session.Alive()
 	switch {
 	case alive == 0:
-	case r.opts.keep && r.session.Ephemeral(): // admitAll has warned of it
+	case r.opts.keep && r.session.Ephemeral(): // run has warned of it
 	case r.opts.keep:
 		r.printer.Note(fmt.Sprintf("leaving %s running: no probes and no restarts until podctl run or podctl agent adopts them", output.Plural(alive, "pod")))
 	case ready && r.opts.wait == waitReady:
@@ -59,7 +59,7 @@ func (r *running) outcome() *runview.Outcome {
 // lastLines is how many of the last lines of a failed container are printed.
 const lastLines = 20
 
-// reported returns what a container wrote last, without values of its pod's Secrets.
+// said returns what a container wrote last, without values of its pod's Secrets.
 func (r *running) said(i node.Info, c v1.ContainerStatus) []string {
 	lines, err := logs.Collect(r.session.LogFile(i.Pod, c.Name, c.RestartCount), logs.Options{Tail: lastLines})
 	if err != nil || len(lines) == 0 {

@@ -32,7 +32,7 @@ type running struct {
 	logs    *runview.LogFollowers
 	watcher *node.Watcher
 
-	// admitted is each pod as it was seen last, in the order of first sight; a
+	// last is each pod as it was seen last, in the order of first sight; a
 	// pod that is removed stays in it, as it ended.
 	last  map[types.UID]node.Info
 	order []types.UID

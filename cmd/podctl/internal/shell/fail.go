@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// ExitCode codes of the program.
+// Exit codes of the program.
 const (
 	ExitOK          = 0
 	ExitFailed      = 1   // the operation, or a pod, failed
