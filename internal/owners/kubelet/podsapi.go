@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 	podsv1alpha1 "k8s.io/kubelet/pkg/apis/pods/v1alpha1"
+
+	"github.com/podctl/podctl/internal/sys/apiget"
 )
 
 // podsAPI is the path of the kubelet's PodsAPI socket below its root directory: by
@@ -20,13 +22,8 @@ import (
 // pkg/kubelet/kubelet_getters.go).
 const podsAPI = "pods-api/pods-api.sock"
 
-const (
-	// podsAPITimeout leaves as much of Timeout to the kubelet's other servers.
-	podsAPITimeout = Timeout / 2
-	// maxPodsAPIAnswer bounds an answer, in bytes, maxPods the pods in it.
-	maxPodsAPIAnswer = 256 << 20
-	maxPods          = 10_000
-)
+// podsAPITimeout leaves as much of Timeout to the kubelet's other servers.
+const podsAPITimeout = Timeout / 2
 
 // errInitializing: the kubelet answers so until it has read all of its sources.
 var errInitializing = errors.New("it has not read all of its sources yet")
@@ -42,7 +39,7 @@ func (p *Process) podsFromPodsAPI(ctx context.Context) ([]*v1.Pod, Access, error
 	by := Access{URL: "unix://" + socket, Credential: Credential{Kind: Anonymous}}
 	conn, err := grpc.NewClient("passthrough:///kubelet", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return p.dialKubeletSocket(ctx, p.path(socket)) }),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxPodsAPIAnswer)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(apiget.MaxSize)))
 	if err != nil {
 		return nil, by, err
 	}
@@ -56,8 +53,8 @@ func (p *Process) podsFromPodsAPI(ctx context.Context) ([]*v1.Pod, Access, error
 	if err != nil {
 		return nil, by, err
 	}
-	if len(list.Pods) > maxPods {
-		return nil, by, fmt.Errorf("%s: more than %d pods", by.URL, maxPods)
+	if len(list.Pods) > apiget.MaxPods {
+		return nil, by, fmt.Errorf("%s: more than %d pods", by.URL, apiget.MaxPods)
 	}
 	pods := make([]*v1.Pod, 0, len(list.Pods))
 	for _, encoded := range list.Pods {

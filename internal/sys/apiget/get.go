@@ -20,9 +20,9 @@ const Timeout = 10 * time.Second
 // Bounds of an answer: its size in bytes, and because a few bytes of it may take a
 // kilobyte once they are decoded, its values and the pods of a list.
 const (
-	maxSize   = 256 << 20
+	MaxSize   = 256 << 20
 	maxValues = 1_000_000
-	maxPods   = 10_000
+	MaxPods   = 10_000
 )
 
 // JSON is the media type of complete objects, Metadata that of a list without specs and
@@ -63,7 +63,7 @@ func get(ctx context.Context, client *http.Client, address, accept string, read 
 	if resp.StatusCode != http.StatusOK {
 		return &StatusError{URL: safeurl.Text(address), Code: resp.StatusCode}
 	}
-	if err := read(io.LimitReader(resp.Body, maxSize)); err != nil {
+	if err := read(io.LimitReader(resp.Body, MaxSize)); err != nil {
 		return fmt.Errorf("%s: %w", safeurl.Text(address), err)
 	}
 	return nil
@@ -81,8 +81,8 @@ func PodList(ctx context.Context, client *http.Client, address string) ([]*v1.Po
 	if list.Kind != "PodList" {
 		return nil, fmt.Errorf("%s: the answer is a %q, not a PodList", safeurl.Text(address), list.Kind)
 	}
-	if len(list.Items) > maxPods {
-		return nil, fmt.Errorf("%s: more than %d pods", safeurl.Text(address), maxPods)
+	if len(list.Items) > MaxPods {
+		return nil, fmt.Errorf("%s: more than %d pods", safeurl.Text(address), MaxPods)
 	}
 	pods := make([]*v1.Pod, len(list.Items))
 	for i, item := range list.Items {

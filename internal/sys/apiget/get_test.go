@@ -17,7 +17,7 @@ func TestPodListLimits(t *testing.T) {
 	if pods, err := PodList(t.Context(), server.Client(), server.URL+"/pods"); err != nil || len(pods) != items {
 		t.Errorf("got %d pods, %v", len(pods), err)
 	}
-	for n, want := range map[int]string{maxPods + 1: "more than 10000 pods", maxValues: "more than 1000000 values"} {
+	for n, want := range map[int]string{MaxPods + 1: "more than 10000 pods", maxValues: "more than 1000000 values"} {
 		items = n
 		pods, err := PodList(t.Context(), server.Client(), server.URL+"/pods")
 		if err == nil || !strings.Contains(err.Error(), want) {
