@@ -140,8 +140,8 @@ func bindBeneath(base, path, target string) error {
 }
 
 // keepOrUnmount reports whether the file is mounted at target; anything else
-// that is mounted there, or cannot be looked at any more, is unmounted. Nobody
-// waits for its file system, which may hang.
+// that is mounted there, or cannot be looked at any more, is detached: an unmount
+// would wait for its file system, which may hang.
 func keepOrUnmount(target string, file os.FileInfo) (mounted bool, err error) {
 	for {
 		points, err := mountsIn(target)
