@@ -75,15 +75,15 @@ func identityOf(labels map[string]string) identity {
 	return identity{uid: types.UID(labels[pod.UIDLabel]), name: labels[pod.NameLabel], namespace: labels[pod.NamespaceLabel]}
 }
 
-// groupPods makes pods of the two lists. A container belongs to the pod of
+// groupPods makes pods and strays of the two lists. A container belongs to the pod of
 // its UID label, that of its sandbox if the sandbox was given no UID label and its
 // metadata has that UID; without a label, to the pod of its sandbox, if that was
-// given no UID label either, and else to none: a kubelet does not see it.
+// given no UID label either, and else to none: it is a stray, which a kubelet does not see.
 // Pods, and what is in them, are newest first.
 //
 // What podctl did not create is in no pod with what it did: see grouping. own are the
 // sandboxes that podctl created, as a node has seen them; nil is for a command.
-func groupPods(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) []*pod.Pod {
+func groupPods(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) (result, strays []*pod.Pod) {
 	g := newGrouping(sandboxes, own)
 	pods := map[types.UID]*pod.Pod{}
 	get := func(id identity) *pod.Pod {
@@ -101,12 +101,14 @@ func groupPods(sandboxes []sandboxEntry, containers []containerEntry, own *ownSa
 	for _, c := range containers {
 		id := g.ofContainer(c)
 		if id.uid == "" {
+			s := g.sandboxes[c.SandboxID]
+			strays = append(strays, &pod.Pod{Name: s.name, Namespace: s.namespace, Containers: []*pod.Container{c.Container}})
 			continue
 		}
 		p := get(id)
 		p.Containers = append(p.Containers, c.Container)
 	}
-	result := make([]*pod.Pod, 0, len(pods))
+	result = make([]*pod.Pod, 0, len(pods))
 	for _, p := range pods {
 		sortPod(p)
 		result = append(result, p)
@@ -114,7 +116,7 @@ func groupPods(sandboxes []sandboxEntry, containers []containerEntry, own *ownSa
 	slices.SortFunc(result, func(a, b *pod.Pod) int {
 		return cmp.Or(created(b).Compare(created(a)), strings.Compare(string(a.UID), string(b.UID)))
 	})
-	return result
+	return result, strays
 }
 
 func sortPod(p *pod.Pod) {

@@ -23,35 +23,16 @@ func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.grouped.pods([2]uint64{sv, cv}, func() []*pod.Pod { return groupAll(sandboxes, containers, c.own) }), nil
+	return c.grouped.podsOf([2]uint64{sv, cv}, func() (pods, strays []*pod.Pod) { return groupAll(sandboxes, containers, c.own) }), nil
 }
 
-// ListStrays returns the containers that are in no pod, and so in none of ListPods: those
-// without a UID label in a sandbox that has one, as crictl creates them in a pod of a
-// kubelet's. Each is in a pod of its own without a UID, by the name of its sandbox.
-func (c *Client) ListStrays(ctx context.Context) ([]*pod.Pod, error) {
-	sandboxes, _, err := c.listSandboxes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	containers, _, err := c.listContainers(ctx, sandboxes)
-	if err != nil {
-		return nil, err
-	}
-	return strays(sandboxes, containers, c.own), nil
-}
-
-func strays(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) []*pod.Pod {
-	g := newGrouping(sandboxes, own)
-	var all []*pod.Pod
-	for _, c := range containers {
-		if g.ofContainer(c).uid != "" {
-			continue
-		}
-		s := g.sandboxes[c.SandboxID]
-		all = append(all, &pod.Pod{Name: s.name, Namespace: s.namespace, Containers: []*pod.Container{c.Container}})
-	}
-	return all
+// Strays returns the containers that the last ListPods, of any caller, found in no pod:
+// those without a UID label in a sandbox that has one, as crictl creates them in a pod of
+// a kubelet's. Each is in a pod of its own without a UID, by the name of its sandbox.
+func (c *Client) Strays() []*pod.Pod {
+	c.grouped.mu.Lock()
+	defer c.grouped.mu.Unlock()
+	return slices.Clone(c.grouped.strays)
 }
 
 func (c *Client) listSandboxes(ctx context.Context) ([]sandboxEntry, uint64, error) {
@@ -63,26 +44,27 @@ func (c *Client) listContainers(ctx context.Context, sandboxes []sandboxEntry) (
 	return list(ctx, c.conn, containerListSpec(sandboxes), c.containers)
 }
 
-// grouped keeps the pods of the last lists while the lists stay the same. The
+// grouped keeps the pods and strays of the last lists while the lists stay the same. The
 // zero value has none.
 type grouped struct {
-	mu       sync.Mutex
-	versions [2]uint64
-	last     []*pod.Pod
+	mu           sync.Mutex
+	versions     [2]uint64
+	pods, strays []*pod.Pod
 }
 
-// pods are those of the lists of these versions. The caller owns the slice.
-func (g *grouped) pods(versions [2]uint64, group func() []*pod.Pod) []*pod.Pod {
+// podsOf returns the pods of the lists of these versions. The caller owns the slice.
+func (g *grouped) podsOf(versions [2]uint64, group func() (pods, strays []*pod.Pod)) []*pod.Pod {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.last == nil || g.versions != versions {
-		g.versions, g.last = versions, group()
+	if g.pods == nil || g.versions != versions {
+		g.versions = versions
+		g.pods, g.strays = group()
 	}
-	return slices.Clone(g.last)
+	return slices.Clone(g.pods)
 }
 
 // groupAll is groupPods of a list of everything.
-func groupAll(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) []*pod.Pod {
+func groupAll(sandboxes []sandboxEntry, containers []containerEntry, own *ownSandboxes) (pods, strays []*pod.Pod) {
 	own.recordList(sandboxes, containers)
 	return groupPods(sandboxes, containers, own)
 }
@@ -118,7 +100,8 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return find(groupAll(sandboxes, containers, own), uid), nil
+	pods, _ := groupAll(sandboxes, containers, own)
+	return find(pods, uid), nil
 }
 
 // listLabelled lists a pod by a UID label. whole reports whether that is the whole pod,
@@ -137,7 +120,8 @@ func (c *Client) listLabelled(ctx context.Context, label, uid types.UID, own *ow
 	for _, s := range sandboxes.Items {
 		ids[s.Id] = true
 	}
-	p = find(groupPods(convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry), own), uid)
+	pods, _ := groupPods(convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry), own)
+	p = find(pods, uid)
 	outside := slices.ContainsFunc(containers.Containers, func(c *runtimeapi.Container) bool { return !ids[c.PodSandboxId] })
 	return p, p != nil && len(p.Sandboxes) > 0 && !outside &&
 		!slices.ContainsFunc(p.Sandboxes, func(s *pod.Sandbox) bool { return !s.HasUIDLabel() }), nil

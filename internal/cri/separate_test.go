@@ -142,7 +142,8 @@ func TestPodsOfOthersAreSeparateFromPodctls(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			group := func(own *ownSandboxes) map[string]string {
-				return described(groupAll(convertAll(tc.sandboxes, toSandboxEntry), convertAll(tc.containers, toContainerEntry), own))
+				pods, _ := groupAll(convertAll(tc.sandboxes, toSandboxEntry), convertAll(tc.containers, toContainerEntry), own)
+				return described(pods)
 			}
 			if d := cmp.Diff(tc.want, group(nil)); d != "" {
 				t.Errorf("a command sees %s", d)
@@ -162,7 +163,8 @@ func TestContainersOfALostSandboxArePodctls(t *testing.T) {
 	own, c := listedSandbox("s", "web", "u", byPodctl), listedContainer("c", "s", "web")
 	seen := newOwnSandboxes()
 	group := func(sandboxes []*runtimeapi.PodSandbox, containers ...*runtimeapi.Container) map[string]string {
-		return described(groupAll(convertAll(sandboxes, toSandboxEntry), convertAll(containers, toContainerEntry), seen))
+		pods, _ := groupAll(convertAll(sandboxes, toSandboxEntry), convertAll(containers, toContainerEntry), seen)
+		return described(pods)
 	}
 	group([]*runtimeapi.PodSandbox{own}, c)
 	for range 3 * keptLists {

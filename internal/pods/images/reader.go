@@ -12,7 +12,7 @@ import (
 // Runtime is the part of a CRI client that a Reader uses.
 type Runtime interface {
 	ListImages(ctx context.Context) ([]*pod.Image, error)
-	ListStrays(ctx context.Context) ([]*pod.Pod, error)
+	Strays() []*pod.Pod
 	Version(ctx context.Context) (cri.Version, error)
 	ContainerStatus(ctx context.Context, id string) (*pod.ContainerStatus, error)
 	SandboxImage(ctx context.Context) (string, error)
@@ -28,8 +28,8 @@ type Reader struct {
 }
 
 // Read lists the images and joins them with the pods that list returns, and with
-// containers that are in no pod. It lists the
-// images first: one that is pulled for a container that is created meanwhile is then not
+// containers that are in no pod. list calls the ListPods of the runtime. The images are
+// listed first: one that is pulled for a container that is created meanwhile is then not
 // in the list. An error means that no image may be taken for unused; unread are the
 // containers that may mount any of them.
 func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Context) ([]*pod.Pod, error)) (all []*Image, unread []Unread, err error) {
@@ -45,11 +45,7 @@ func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Co
 	if err != nil {
 		return nil, nil, err
 	}
-	strays, err := runtime.ListStrays(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	pods = slices.Concat(pods, strays)
+	pods = slices.Concat(pods, runtime.Strays())
 	if unread, err = r.readMounts(ctx, runtime, pods); err != nil {
 		return nil, nil, err
 	}

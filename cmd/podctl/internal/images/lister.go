@@ -16,16 +16,18 @@ import (
 // imageLister lists the images of a runtime with their users.
 type imageLister struct {
 	*shell.Session
-	reader images.Reader
+	env     *shell.Env
+	globals shell.Globals
+	reader  images.Reader
 }
 
-// openImages connects to the runtime.
+// openImages connects to the runtime and lists nothing.
 func openImages(ctx context.Context, e *shell.Env, g shell.Globals) (*imageLister, error) {
-	s, err := shell.OpenSession(ctx, e, g)
+	s, err := shell.ConnectSession(ctx, e, g)
 	if err != nil {
 		return nil, err
 	}
-	return &imageLister{Session: s}, nil
+	return &imageLister{Session: s, env: e, globals: g}, nil
 }
 
 // images returns all images, by name. The specs of pods count where their owners, podctl
@@ -62,9 +64,9 @@ func unreadError(unread []images.Unread) error {
 	return fmt.Errorf("what %s mounts is not known: %w", strings.Join(names, ", "), unread[0].Err)
 }
 
-// listed lists the runtime again and returns its pods.
+// listed lists the runtime and returns its pods.
 func (l *imageLister) listed(ctx context.Context) ([]*pod.Pod, error) {
-	if err := l.List(ctx); err != nil {
+	if err := l.ListOwned(ctx, l.env, l.globals); err != nil {
 		return nil, err
 	}
 	var pods []*pod.Pod
