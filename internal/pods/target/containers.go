@@ -123,10 +123,11 @@ func (q Query) attempts(p *inventory.Pod, names []string) ([]Target, error) {
 func (q Query) attempt(p *inventory.Pod, name string) (*pod.Container, error) {
 	attempts := Attempts(p, name)
 	switch {
-	case q.Previous && len(attempts) > 1:
-		return attempts[1], nil
 	case q.Previous:
-		return nil, &AttemptNotFoundError{Pod: p.DisplayName(), Container: name, Previous: true, Exited: attempts[0].State == pod.Exited}
+		if c := previous(p, attempts); c != nil {
+			return c, nil
+		}
+		return nil, PreviousNotFound(p, attempts[0])
 	case q.Attempt == nil:
 		return attempts[0], nil
 	}

@@ -29,8 +29,8 @@ type Query struct {
 	Container string
 	// Literal disables patterns in words, for commands that terminate pods.
 	Literal bool
-	// Attempt is the attempt of the container; nil is the newest. Previous is the
-	// one before the newest.
+	// Attempt is the attempt of the container; nil is the newest. Previous is the one that
+	// kubectl logs --previous prints, see previous.
 	Attempt  *uint32
 	Previous bool
 	// AllContainers selects every container of a pod rather than the default one.

@@ -16,7 +16,8 @@ import (
 )
 
 // example makes a pod of NAMESPACE/NAME. Its containers are given oldest first, as
-// NAME or NAME#ATTEMPT, those that have exited with a "-" at the end.
+// NAME or NAME#ATTEMPT, those that have exited with a "-" at the end, and those that have not
+// started with a "+".
 func example(name string, containers ...string) *inventory.Pod {
 	namespace, short, _ := strings.Cut(name, "/")
 	r := &pod.Pod{UID: types.UID("uid-" + namespace + "-" + short), Namespace: namespace, Name: short, Sandboxes: []*pod.Sandbox{{
@@ -24,9 +25,11 @@ func example(name string, containers ...string) *inventory.Pod {
 	}}}
 	for i, text := range containers {
 		c := &pod.Container{State: pod.Running, CreatedAt: testutil.Noon.Add(time.Duration(i) * time.Second)}
-		text, exited := strings.CutSuffix(text, "-")
-		if exited {
-			c.State = pod.Exited
+		for suffix, state := range map[string]pod.State{"-": pod.Exited, "+": pod.Created} {
+			before, has := strings.CutSuffix(text, suffix)
+			if text = before; has {
+				c.State = state
+			}
 		}
 		name, attempt, _ := strings.Cut(text, "#")
 		c.Name, c.ID = name, "ctr-"+namespace+"-"+short+"-"+text

@@ -106,6 +106,7 @@ func runInspect(ctx context.Context, e *shell.Env, o inspectOptions) error {
 		return runInspectDiff(ctx, e, o, s)
 	}
 	o.AllContainers = o.Container == ""
+	s.readPrevious(ctx, o.Query)
 	found, wrong := target.Containers(s.Pods, o.Query)
 	items, err := inspectPods(ctx, s, o, found)
 	if err != nil {

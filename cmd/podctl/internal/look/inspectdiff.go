@@ -20,7 +20,7 @@ type inspectDifference struct {
 
 // runInspectDiff compares two attempts of a container.
 func runInspectDiff(ctx context.Context, e *shell.Env, o inspectOptions, s *session) error {
-	o.Previous = o.Attempt == nil
+	o.Previous = false
 	before, err := s.one(ctx, o.Query)
 	if err != nil {
 		return err
@@ -28,7 +28,15 @@ func runInspectDiff(ctx context.Context, e *shell.Env, o inspectOptions, s *sess
 	if before.Container == nil {
 		return fmt.Errorf("pod %s has no container", before.Pod.DisplayName())
 	}
-	newest := target.Attempts(before.Pod, before.Container.Name)[0]
+	attempts := target.Attempts(before.Pod, before.Container.Name)
+	newest := attempts[0]
+	switch {
+	case o.Attempt != nil:
+	case len(attempts) == 1:
+		return target.PreviousNotFound(before.Pod, newest)
+	default:
+		before.Container = attempts[1]
+	}
 	if !o.showSecrets {
 		s.ReadObjects(ctx, []*inventory.Pod{before.Pod})
 	}

@@ -66,11 +66,11 @@ func openNamed(ctx context.Context, e *shell.Env, g shell.Globals, q target.Quer
 }
 
 // settled reports whether the owners of the pods cannot change what was found: no spec
-// says which container is meant, and no pod that an owner reports may be meant instead,
+// or status says which container is meant, and no pod that an owner reports may be meant instead,
 // one of the same name or one of the namespace default.
 func (s *session) settled(q target.Query, found ...target.Target) bool {
 	return !slices.ContainsFunc(found, func(t target.Target) bool {
-		return target.NeedsSpec(t) || q.Namespace == "" && t.Pod.Namespace != v1.NamespaceDefault ||
+		return target.NeedsSpec(t) || q.Previous && target.NeedsStatus(t) || q.Namespace == "" && t.Pod.Namespace != v1.NamespaceDefault ||
 			slices.ContainsFunc(s.Pods, func(o *inventory.Pod) bool {
 				return o != t.Pod && o.Name == t.Pod.Name && o.Namespace == t.Pod.Namespace
 			})

@@ -63,8 +63,10 @@ func (s *session) leftManifest(ctx context.Context, p *inventory.Pod) (*v1.Pod, 
 }
 
 // containers returns the containers that a query names, see target.Containers. Specs
-// are read only if a default container depends on them.
+// are read only if a default container depends on them, and statuses if it depends on them
+// which attempt is the previous one.
 func (s *session) containers(ctx context.Context, q target.Query) ([]target.Target, error) {
+	s.readPrevious(ctx, q)
 	found, err := target.Containers(s.Pods, q)
 	var need []*inventory.Pod
 	for _, t := range found {
@@ -80,6 +82,23 @@ func (s *session) containers(ctx context.Context, q target.Query) ([]target.Targ
 		return found, err
 	}
 	return target.Containers(s.Pods, q)
+}
+
+// readPrevious sets the objects of the pods of whose containers the previous attempt
+// depends on the status.
+func (s *session) readPrevious(ctx context.Context, q target.Query) {
+	if !q.Previous {
+		return
+	}
+	q.Previous = false
+	found, _ := target.Containers(s.Pods, q) // the caller finds the same errors
+	var need []*inventory.Pod
+	for _, t := range found {
+		if target.NeedsStatus(t) {
+			need = append(need, t.Pod)
+		}
+	}
+	s.ReadObjects(ctx, need)
 }
 
 // one returns the container that a query names, see target.One.

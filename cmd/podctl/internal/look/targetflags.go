@@ -37,7 +37,7 @@ func targetFlags(parts targetParts) []cli.Flag {
 	if parts&byAttempt != 0 {
 		flags = append(flags,
 			&cli.UintFlag{Name: "attempt", DefaultText: "newest", Usage: "`NUMBER` of the container's attempt, counted from 0"},
-			&cli.BoolFlag{Name: "previous", Aliases: []string{"p"}, Usage: "the attempt of the container before the newest one"},
+			&cli.BoolFlag{Name: "previous", Aliases: []string{"p"}, Usage: "the attempt that ended last before the one that runs, as kubectl logs -p"},
 		)
 	}
 	if parts&byAllContainers != 0 {
