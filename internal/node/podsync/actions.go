@@ -76,7 +76,7 @@ type Start struct {
 // period.
 type KillReason string
 
-// The kubelet's reasons. It has none for a changed definition.
+// The kubelet's reasons. It has none for a changed definition, nor for a request.
 const (
 	KillUnknown         KillReason = "Unknown"
 	KillLivenessProbe   KillReason = "LivenessProbe"
@@ -84,6 +84,7 @@ const (
 	KillPostStartFailed KillReason = "FailedPostStartHook"
 	KillChanged         KillReason = ""
 	KillRestartAll      KillReason = "RestartAllContainers"
+	KillRequested       KillReason = "RestartRequested"
 )
 
 // Kill is a container to stop.
@@ -104,6 +105,8 @@ type Reset struct {
 // ActionInput is what Actions decides by, besides the pod and its status.
 type ActionInput struct {
 	Probes pod.ProbeResults
+	// Requested are the runs of containers that are to be restarted on request, by id.
+	Requested map[string]bool
 	// RestartAll: all of the pod's containers restart (AllContainersRestarting
 	// in its status).
 	RestartAll bool
@@ -233,9 +236,12 @@ func (p *Plan) regularContainers(v *v1.Pod, st *pod.Status, in ActionInput) (kep
 			p.Kill = append(p.Kill, kill)
 			continue
 		}
-		if restart {
+		switch {
+		case restart:
 			kill.Message += ", will be restarted"
 			p.Containers = append(p.Containers, in.start(v, c, st))
+		case kill.Reason == KillRequested:
+			kept++ // its restart rules decide once its exit code is known
 		}
 		p.Kill = append(p.Kill, kill)
 	}
@@ -267,15 +273,21 @@ func (in ActionInput) mustStop(v *v1.Pod, c *v1.Container, last *pod.ContainerSt
 		kill.Reason, kill.Message = KillLivenessProbe, fmt.Sprintf("Container %s failed liveness probe", c.Name)
 	case in.Probes.Startup[last.ID] == pod.ProbeFailure:
 		kill.Reason, kill.Message = KillStartupProbe, fmt.Sprintf("Container %s failed startup probe", c.Name)
+	case in.Requested[last.ID]:
+		kill.Reason, kill.Message = KillRequested, requestMessage(c)
 	default:
 		return Kill{}, false, false
 	}
 	return kill, restart, true
 }
 
-// start returns the planned start of a container, with its back-off.
+// start returns the planned start of a container, with its back-off. A start on request
+// has none.
 func (in ActionInput) start(v *v1.Pod, c *v1.Container, st *pod.Status) Start {
 	s := Start{Container: c}
+	if last := st.Container(c.Name); last != nil && in.Requested[last.ID] {
+		return s
+	}
 	for _, cs := range st.Containers {
 		if cs.Name == c.Name && cs.State == pod.Exited {
 			s.FinishedAt, s.ExitCode = cs.FinishedAt, cs.ExitCode

@@ -37,6 +37,8 @@
 //     answer. Pulls are not serialized.
 //   - When some containers wait for a back-off and others failed otherwise, the
 //     next retry is after 10 s, not after the back-off.
+//   - A container restarts on request, which is no crash: it waits for no back-off and
+//     does not count in it (RestartRequest).
 //   - All containers restart in one sync; the kubelet takes two.
 //   - The status of a pod whose start has failed shows why at once, not from the
 //     next sync on. What the kubelet learns from the API server comes from the

@@ -194,7 +194,7 @@ func gracePeriod(p *v1.Pod, c *v1.Container, reason KillReason) int64 {
 		probe = c.StartupProbe
 	case KillLivenessProbe:
 		probe = c.LivenessProbe
-	case KillUnknown, KillPostStartFailed, KillChanged, KillRestartAll:
+	case KillUnknown, KillPostStartFailed, KillChanged, KillRestartAll, KillRequested:
 	}
 	if probe != nil && probe.TerminationGracePeriodSeconds != nil {
 		return *probe.TerminationGracePeriodSeconds

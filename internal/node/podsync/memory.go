@@ -40,6 +40,8 @@ type memory struct {
 	mu sync.Mutex
 	// hooks are the containers whose preStop hook was begun, by id.
 	hooks map[string]bool
+	// requested are the runs of containers that are to be restarted on request, by id.
+	requested map[string]bool
 	// mask replaces the values of Secrets; nil without any.
 	mask *secret.Mask
 	// pending and progress are the conditions of a resize, nil without one.
@@ -82,7 +84,7 @@ func (s *Syncer) remember(uid types.UID) *memory {
 	defer s.mu.Unlock()
 	m, ok := s.pods[uid]
 	if !ok {
-		m = &memory{pullError: map[string]string{}, waiting: map[string]Waiting{}, hooks: map[string]bool{}, actuated: map[string]actuated{}}
+		m = &memory{pullError: map[string]string{}, waiting: map[string]Waiting{}, hooks: map[string]bool{}, requested: map[string]bool{}, actuated: map[string]actuated{}}
 		s.pods[uid] = m
 	}
 	return m

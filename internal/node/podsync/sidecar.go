@@ -30,6 +30,9 @@ func (w *initWalk) runningSidecar(i int, c *v1.Container, last *pod.ContainerSta
 			w.restart(i, last, KillStartupProbe, fmt.Sprintf("Init container %s failed startup probe", c.Name))
 			return
 		case pod.ProbeUnknown:
+			if w.in.Requested[last.ID] {
+				w.restart(i, last, KillRequested, requestMessage(c))
+			}
 			return
 		case pod.ProbeSuccess:
 		}
@@ -40,6 +43,8 @@ func (w *initWalk) runningSidecar(i int, c *v1.Container, last *pod.ContainerSta
 		w.restart(i, last, KillChanged, fmt.Sprintf("Init container %s definition changed", c.Name))
 	case c.LivenessProbe != nil && w.in.Probes.Liveness[last.ID] == pod.ProbeFailure:
 		w.restart(i, last, KillLivenessProbe, fmt.Sprintf("Init container %s failed liveness probe", c.Name))
+	case w.in.Requested[last.ID]:
+		w.restart(i, last, KillRequested, requestMessage(c))
 	default:
 		if kill, restart := w.p.resize(w.v, c, last, w.in); restart {
 			w.restart(i, last, kill.Reason, kill.Message)

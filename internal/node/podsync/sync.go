@@ -115,7 +115,7 @@ type run struct {
 
 func (r *run) actionInput(restartAll bool) ActionInput {
 	return ActionInput{
-		Probes: r.opt.Host.Probes(r.p.UID), RestartAll: restartAll, Backoff: &r.m.crash, Now: r.opt.Now(),
+		Probes: r.opt.Host.Probes(r.p.UID), Requested: r.m.requestedRuns(r.st), RestartAll: restartAll, Backoff: &r.m.crash, Now: r.opt.Now(),
 		Actuated: r.actuated(), ActuatedPod: r.m.actuatedPod,
 	}
 }

@@ -214,6 +214,14 @@ func (c *Client) Start(ctx context.Context, namespace, name string) error {
 	return c.post(ctx, "/start", podRequest{Namespace: namespace, Name: name})
 }
 
+// Restart restarts containers of a pod that runs, in its sandbox, and returns before any is
+// stopped. The error is ErrNotFound if the process has no such pod.
+func (c *Client) Restart(ctx context.Context, namespace, name string, containers []string, force bool) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return c.post(ctx, "/restart", restartRequest{Namespace: namespace, Name: name, Containers: containers, Force: force})
+}
+
 // Debug adds an ephemeral container to a pod that runs, and returns before it is
 // started. The error is ErrNotFound if the process has no such pod.
 func (c *Client) Debug(ctx context.Context, namespace, name string, container v1.EphemeralContainer) error {

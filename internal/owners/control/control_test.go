@@ -30,6 +30,7 @@ type fakeHost struct {
 	stopped, started string
 	grace            *int64
 	unhealthy        error
+	restarted        []string
 	debugged         v1.EphemeralContainer
 	condition        v1.PodCondition
 }
@@ -51,6 +52,12 @@ func (h *fakeHost) Stop(_ context.Context, namespace, name string, grace *int64)
 
 func (h *fakeHost) Start(_ context.Context, namespace, name string) error {
 	return h.order(&h.started, namespace, name)
+}
+
+func (h *fakeHost) Restart(namespace, name string, containers []string, _ bool) error {
+	h.restarted = containers
+	var order string
+	return h.order(&order, namespace, name)
 }
 
 func (h *fakeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
@@ -159,6 +166,9 @@ func TestClientRequests(t *testing.T) {
 	}
 	if err := c.Debug(t.Context(), "default", "web", debug); err != nil || h.debugged.TargetContainerName != "c" {
 		t.Errorf("Debug: %v, the host got %+v", err, h.debugged)
+	}
+	if err := c.Restart(t.Context(), "default", "web", []string{"a", "b"}, false); err != nil || len(h.restarted) != 2 {
+		t.Errorf("Restart: %v, the host got %v", err, h.restarted)
 	}
 	if n, err := c.Node(t.Context()); err != nil || n.Name != "n1" {
 		t.Errorf("Node: %v, %v", n, err)

@@ -59,6 +59,18 @@ func socketMux(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 			writeResult(w, h.Start(r.Context(), req.Namespace, req.Name))
 		}
 	})
+	mux.HandleFunc("POST /restart", func(w http.ResponseWriter, r *http.Request) {
+		var req restartRequest
+		err := readJSON(w, r, &req)
+		if err == nil && (req.Name == "" || req.Namespace == "" || len(req.Containers) == 0) {
+			err = errors.New("namespace, name and containers are needed")
+		}
+		if err != nil {
+			writeError(w, http.StatusBadRequest, fmt.Errorf("read request: %w", err))
+			return
+		}
+		writeResult(w, h.Restart(req.Namespace, req.Name, req.Containers, req.Force))
+	})
 	mux.HandleFunc("POST /debug", func(w http.ResponseWriter, r *http.Request) {
 		var req debugRequest
 		err := readJSON(w, r, &req)

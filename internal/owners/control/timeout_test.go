@@ -25,6 +25,9 @@ func TestRequestsToSilentProcessTimeOut(t *testing.T) {
 		"debug": {func(ctx context.Context, c *Client) error {
 			return c.Debug(ctx, "default", "web", v1.EphemeralContainer{})
 		}, startTimeout},
+		"restart": {func(ctx context.Context, c *Client) error {
+			return c.Restart(ctx, "default", "web", []string{"c"}, false)
+		}, startTimeout},
 		"stop": {func(ctx context.Context, c *Client) error { return c.Stop(ctx, "default", "web", nil) }, patience},
 	} {
 		t.Run(name, func(t *testing.T) {

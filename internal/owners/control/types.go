@@ -144,6 +144,14 @@ type podRequest struct {
 	GraceSeconds *int64 `json:"graceSeconds,omitempty"` // of /stop: nil is the pod's own
 }
 
+// restartRequest is the body of /restart.
+type restartRequest struct {
+	Namespace  string   `json:"namespace"`
+	Name       string   `json:"name"`
+	Containers []string `json:"containers"`
+	Force      bool     `json:"force,omitempty"` // also those that start again only with some exit codes
+}
+
 // debugRequest is the body of /debug.
 type debugRequest struct {
 	Namespace string                `json:"namespace"`

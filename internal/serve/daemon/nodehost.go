@@ -169,6 +169,11 @@ func (h nodeHost) Start(ctx context.Context, namespace, name string) error {
 	return asNotFound(h.Node.Start(ctx, namespace, name))
 }
 
+// Restart implements control.Host.
+func (h nodeHost) Restart(namespace, name string, containers []string, force bool) error {
+	return asNotFound(h.Node.Restart(namespace, name, containers, force))
+}
+
 // Debug implements control.Host.
 func (h nodeHost) Debug(namespace, name string, c v1.EphemeralContainer) error {
 	return asNotFound(h.Node.Debug(namespace, name, c))
