@@ -39,10 +39,14 @@ func everyCall(t *testing.T, c *Client) {
 	sb, id := runPod(t, c, "p", "sleep", "3600")
 	pods, err := c.ListPods(ctx)
 	check(nil, err)
-	c.sandboxes.setListMode(listMode{large: true})
-	c.containers.setListMode(listMode{large: true})
-	check(c.ListPods(ctx))
 	check(c.PodStatus(ctx, pods[0]))
+	check(c.ContainerStats(ctx))
+	check(c.SandboxStats(ctx))
+	check(c.ListImages(ctx))
+	for _, list := range []listSpec{sandboxListSpec, containerListSpec(nil), containerStatsSpec, sandboxStatsSpec, imageListSpec} {
+		c.conn.setListMode(list, listMode{large: true})
+	}
+	check(c.ListPods(ctx))
 	check(c.ContainerStats(ctx))
 	check(c.SandboxStats(ctx))
 	_, _, err = c.Manifest(ctx, sb)

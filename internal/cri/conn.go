@@ -41,6 +41,9 @@ type conn struct {
 	// onLargeList is Options.OnLargeList; largeListOnce lets it be called once.
 	onLargeList   func(error)
 	largeListOnce sync.Once
+
+	listModesMu sync.Mutex
+	listModes   map[string]listMode // by method of the list
 }
 
 // Invoke makes a unary call.

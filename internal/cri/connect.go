@@ -46,8 +46,9 @@ type Client struct {
 	log      *slog.Logger
 	now      func() time.Time
 
-	// conn is the runtime's, for lists of everything: see entries.
+	// conn is the runtime's, for lists of everything: see entries. imageConn is that of images.
 	conn       *conn
+	imageConn  *conn
 	sandboxes  *entries[runtimeapi.PodSandbox, sandboxEntry]
 	containers *entries[runtimeapi.Container, containerEntry]
 	grouped    grouped
@@ -65,7 +66,7 @@ type Client struct {
 func (c *Client) ForNode() *Client {
 	return &Client{
 		endpoint: c.endpoint, runtime: c.runtime, image: c.image, conns: c.conns, log: c.log, now: c.now,
-		conn: c.conn, sandboxes: c.sandboxes, containers: c.containers, version: c.version, own: newOwnSandboxes(),
+		conn: c.conn, imageConn: c.imageConn, sandboxes: c.sandboxes, containers: c.containers, version: c.version, own: newOwnSandboxes(),
 	}
 }
 
@@ -100,7 +101,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 			return nil, err
 		}
 	}
-	c.conn = runtime
+	c.conn, c.imageConn = runtime, image
 	c.runtime = runtimeapi.NewRuntimeServiceClient(runtime)
 	c.image = runtimeapi.NewImageServiceClient(image)
 

@@ -58,10 +58,13 @@ var calls = map[string]call{
 	"ContainerStatus":    {"read status of container", read},
 	"ImageStatus":        {"read status of image", read},
 	"ListImages":         {"list images", read},
+	"StreamImages":       {"list images", read},
 	"ImageFsInfo":        {"read image filesystem", read},
 
-	"ListContainerStats":  {"read statistics of containers", read},
-	"ListPodSandboxStats": {"read statistics of sandboxes", read},
+	"ListContainerStats":    {"read statistics of containers", read},
+	"StreamContainerStats":  {"read statistics of containers", read},
+	"ListPodSandboxStats":   {"read statistics of sandboxes", read},
+	"StreamPodSandboxStats": {"read statistics of sandboxes", read},
 
 	"RunPodSandbox":    {"run sandbox", slowChange},
 	"StopPodSandbox":   {"stop sandbox", change},

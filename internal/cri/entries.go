@@ -56,8 +56,6 @@ type entries[M any, T any] struct {
 	lists uint64
 	// version changes whenever a list says something else than the one before.
 	version uint64
-	// mode is how the last list was read.
-	mode listMode
 }
 
 // digest stands for an entry's fields, in whatever order: labels and
@@ -110,14 +108,13 @@ func list[M any, T listEntry, P message[M]](ctx context.Context, c *conn, e list
 		all, version, err = take[M, T, P](es, raw)
 		return err
 	})
-	mode := es.listMode()
-	if !mode.large {
+	if !c.listMode(e).large {
 		err := c.Invoke(ctx, e.list, e.listRequest, decode, grpc.ForceCodecV2(listCodec{}))
 		if !errors.Is(err, ErrTooLarge) {
 			return all, version, err
 		}
 	}
-	raw, mode, err := c.readLargeList(ctx, e, mode)
+	raw, err := c.readLargeList(ctx, e)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -132,21 +129,7 @@ func list[M any, T listEntry, P message[M]](ctx context.Context, c *conn, e list
 		}
 	}
 	c.reportLargeList(e.noun, dead, len(all))
-	mode.large = len(raw) > maxMessage/2 // if smaller, try one message again
-	es.setListMode(mode)
 	return all, version, nil
-}
-
-func (es *entries[M, T]) listMode() listMode {
-	es.mu.Lock()
-	defer es.mu.Unlock()
-	return es.mode
-}
-
-func (es *entries[M, T]) setListMode(mode listMode) {
-	es.mu.Lock()
-	defer es.mu.Unlock()
-	es.mode = mode
 }
 
 func take[M, T any, P message[M]](es *entries[M, T], raw []byte) ([]T, uint64, error) {

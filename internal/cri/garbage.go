@@ -8,10 +8,14 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
+var imageListSpec = wholeListSpec(
+	runtimeapi.ImageService_ListImages_FullMethodName, &runtimeapi.ListImagesRequest{},
+	runtimeapi.ImageService_StreamImages_FullMethodName, &runtimeapi.StreamImagesRequest{})
+
 // ListImages returns all images that the runtime holds.
 func (c *Client) ListImages(ctx context.Context) ([]*pod.Image, error) {
-	r, err := c.image.ListImages(ctx, &runtimeapi.ListImagesRequest{})
-	if err != nil {
+	r := &runtimeapi.ListImagesResponse{}
+	if err := c.imageConn.readList(ctx, imageListSpec, r); err != nil {
 		return nil, err
 	}
 	images := make([]*pod.Image, 0, len(r.Images))

@@ -17,16 +17,17 @@ import (
 )
 
 // A list that exceeds the largest gRPC message is streamed if the runtime supports it (the
-// kubelet's feature gate CRIListStreaming), else read in parts by filters.
+// kubelet's feature gate CRIListStreaming), else read in parts by filters, where it has such.
 
 // listSpec says how the objects of one kind are listed.
 type listSpec struct {
-	noun         string // in messages
+	noun         string // in messages; "" if no filter divides them
 	list, stream string // methods, in full
 	// listRequest and streamRequest have no filter.
 	listRequest, streamRequest proto.Message
-	// partRequests are list requests whose answers together have all objects. An object whose
-	// state changes in between is in two answers; the last one counts.
+	// partRequests are list requests whose answers together have all objects; listRequest alone
+	// if no filter divides them. An object whose state changes in between is in two answers; the
+	// last one counts.
 	partRequests []proto.Message
 	// split divides a part that is too large itself into smaller requests; nil if that is not
 	// possible.
@@ -74,32 +75,69 @@ func containerListSpec(sandboxes []sandboxEntry) listSpec {
 	return e
 }
 
+// wholeListSpec lists objects that no filter divides.
+func wholeListSpec(list string, listRequest proto.Message, stream string, streamRequest proto.Message) listSpec {
+	return listSpec{list: list, listRequest: listRequest, stream: stream, streamRequest: streamRequest, partRequests: []proto.Message{listRequest}}
+}
+
+// readList reads a list into answer, a message with the list in field 1.
+func (c *conn) readList(ctx context.Context, e listSpec, answer proto.Message) error {
+	if !c.listMode(e).large {
+		err := c.Invoke(ctx, e.list, e.listRequest, answer)
+		if !errors.Is(err, ErrTooLarge) {
+			return err
+		}
+	}
+	raw, err := c.readLargeList(ctx, e)
+	if err != nil {
+		return err
+	}
+	return proto.Unmarshal(raw, answer)
+}
+
 // listMode is how a list was read the last time. The zero value is one message.
 type listMode struct {
 	large       bool // too large for one message
-	noStreaming bool // the runtime does not stream lists
+	noStreaming bool // the runtime does not stream it
 }
 
-// readLargeList returns a list that is too large for one gRPC message, encoded as one message, and
-// how it was read.
-func (c *conn) readLargeList(ctx context.Context, e listSpec, mode listMode) ([]byte, listMode, error) {
-	mode.large = true
+func (c *conn) listMode(e listSpec) listMode {
+	c.listModesMu.Lock()
+	defer c.listModesMu.Unlock()
+	return c.listModes[e.list]
+}
+
+func (c *conn) setListMode(e listSpec, mode listMode) {
+	c.listModesMu.Lock()
+	defer c.listModesMu.Unlock()
+	if c.listModes == nil {
+		c.listModes = map[string]listMode{}
+	}
+	c.listModes[e.list] = mode
+}
+
+// readLargeList returns a list that is too large for one gRPC message, encoded as one message.
+func (c *conn) readLargeList(ctx context.Context, e listSpec) (all []byte, err error) {
+	mode := c.listMode(e)
+	defer func() {
+		mode.large = err != nil || len(all) > maxMessage/2 // if smaller, try one message again
+		c.setListMode(e, mode)
+	}()
 	if !mode.noStreaming {
-		raw, err := c.readStream(ctx, e.stream, e.streamRequest)
+		all, err = c.readStream(ctx, e.stream, e.streamRequest)
 		if !errors.Is(err, ErrUnsupported) {
-			return raw, mode, err
+			return all, err
 		}
 		mode.noStreaming = true
 	}
-	var all []byte
 	for _, part := range e.partRequests {
 		raw, err := c.readPart(ctx, e, part)
 		if err != nil {
-			return nil, mode, err
+			return nil, err
 		}
 		all = append(all, raw...) // concatenated messages merge their repeated fields
 	}
-	return all, mode, nil
+	return all, nil
 }
 
 // readStream reads a streamed list within the timeout of one read-only call.
@@ -167,12 +205,21 @@ func (c *conn) readRaw(ctx context.Context, method string, req proto.Message) (a
 
 // explainTooLarge adds the cause and a hint to ErrTooLarge, if even a part is too large.
 func explainTooLarge(e listSpec, err error) error {
-	if failed, ok := errors.AsType[*Error](err); ok && errors.Is(err, ErrTooLarge) {
+	failed, ok := errors.AsType[*Error](err)
+	switch {
+	case !ok || !errors.Is(err, ErrTooLarge):
+	case len(e.partRequests) == 1:
+		failed.text = fmt.Sprintf("the list does not fit into one message, and the runtime does not stream it: %s", failed.text)
+		failed.hint = streamHint
+	default:
 		failed.text = fmt.Sprintf("the runtime holds so many %s that not even those of one filter fit into a message: %s", e.noun, failed.text)
 		failed.hint = removeDeadHint
 	}
 	return err
 }
+
+// streamHint is the hint for a list that cannot be divided.
+const streamHint = "use a runtime that streams its lists, such as containerd 2.4"
 
 // removeDeadHint is the hint for a runtime with too many dead containers.
 const removeDeadHint = "remove pods that have ended, with their containers: podctl orphans lists those without an owner, podctl rm POD or crictl rmp SANDBOX removes one"

@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -113,7 +114,7 @@ func TestListsBeyondOneMessage(t *testing.T) {
 }
 
 func withoutStreams(r *sim.Runtime) {
-	for _, method := range []string{"StreamPodSandboxes", "StreamContainers"} {
+	for _, method := range []string{"StreamPodSandboxes", "StreamContainers", "StreamImages", "StreamContainerStats", "StreamPodSandboxStats"} {
 		r.Inject(sim.Fault{Method: method, Err: status.Error(codes.Unimplemented, "unknown method"), Times: -1})
 	}
 }
@@ -165,4 +166,64 @@ func TestListThatShrinksIsReadAtOnceAgain(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})
+}
+
+// Images and statistics are streamed, too, and nothing divides them for a runtime that does
+// not stream.
+func TestImagesAndStatisticsBeyondOneMessage(t *testing.T) {
+	const pods = 17
+	lists := []struct {
+		what, list, stream string
+		read               func(context.Context, *Client) (int, error)
+	}{
+		{"list images", "ListImages", "StreamImages", func(ctx context.Context, c *Client) (int, error) {
+			all, err := c.ListImages(ctx)
+			return len(all), err
+		}},
+		{"read statistics of containers", "ListContainerStats", "StreamContainerStats", func(ctx context.Context, c *Client) (int, error) {
+			all, err := c.ContainerStats(ctx)
+			return len(all), err
+		}},
+		{"read statistics of sandboxes", "ListPodSandboxStats", "StreamPodSandboxStats", func(ctx context.Context, c *Client) (int, error) {
+			all, err := c.SandboxStats(ctx)
+			return len(all), err
+		}},
+	}
+	for _, streams := range []bool{true, false} {
+		bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
+			if !streams {
+				withoutStreams(r)
+			}
+			filler := strings.Repeat("x", 1<<20)
+			for i := range pods {
+				name := fmt.Sprintf("pod-%d", i)
+				sandbox, container := sandboxConfig(name, 0), containerConfig(name, "c", 0, "sleep", "3600")
+				sandbox.Labels["filler"], container.Labels["filler"], container.Image.Image = filler, filler, name
+				r.SetImage(name, sim.ImageScript{User: filler})
+				sb := must(t)(c.RunPodSandbox(t.Context(), sandbox, ""))
+				if err := c.StartContainer(t.Context(), must(t)(c.CreateContainer(t.Context(), sb, container, sandbox))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, l := range lists {
+				r.ClearCalls()
+				for range 2 {
+					n, err := l.read(t.Context(), c)
+					switch {
+					case streams && (err != nil || n != pods):
+						t.Errorf("%s: %d, %v", l.what, n, err)
+					case !streams && (!errors.Is(err, ErrTooLarge) || !strings.HasPrefix(err.Error(), l.what+": the list does not fit into one message, and") || hint.Of(err) != streamHint):
+						t.Errorf("%s: %v, hint %q", l.what, err, hint.Of(err))
+					}
+				}
+				want := fmt.Sprintf("1 %s, 2 %s", l.list, l.stream)
+				if !streams {
+					want = fmt.Sprintf("3 %s, 1 %s", l.list, l.stream) // the second time as the only part
+				}
+				if got := counted(r.Calls()); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			}
+		})
+	}
 }

@@ -21,11 +21,15 @@ type ContainerStats struct {
 	Memory *uint64
 }
 
+var containerStatsSpec = wholeListSpec(
+	runtimeapi.RuntimeService_ListContainerStats_FullMethodName, &runtimeapi.ListContainerStatsRequest{},
+	runtimeapi.RuntimeService_StreamContainerStats_FullMethodName, &runtimeapi.StreamContainerStatsRequest{})
+
 // ContainerStats returns the statistics of all containers that run.
 // ErrUnsupported: the runtime has none.
 func (c *Client) ContainerStats(ctx context.Context) ([]ContainerStats, error) {
-	r, err := c.runtime.ListContainerStats(ctx, &runtimeapi.ListContainerStatsRequest{})
-	if err != nil {
+	r := &runtimeapi.ListContainerStatsResponse{}
+	if err := c.conn.readList(ctx, containerStatsSpec, r); err != nil {
 		return nil, err
 	}
 	all := make([]ContainerStats, 0, len(r.Stats))
@@ -59,11 +63,15 @@ type SandboxStats struct {
 	At     time.Time
 }
 
+var sandboxStatsSpec = wholeListSpec(
+	runtimeapi.RuntimeService_ListPodSandboxStats_FullMethodName, &runtimeapi.ListPodSandboxStatsRequest{},
+	runtimeapi.RuntimeService_StreamPodSandboxStats_FullMethodName, &runtimeapi.StreamPodSandboxStatsRequest{})
+
 // SandboxStats returns the statistics of the sandboxes whose network the runtime
 // reports. ErrUnsupported: the runtime has none.
 func (c *Client) SandboxStats(ctx context.Context) ([]SandboxStats, error) {
-	r, err := c.runtime.ListPodSandboxStats(ctx, &runtimeapi.ListPodSandboxStatsRequest{})
-	if err != nil {
+	r := &runtimeapi.ListPodSandboxStatsResponse{}
+	if err := c.conn.readList(ctx, sandboxStatsSpec, r); err != nil {
 		return nil, err
 	}
 	var all []SandboxStats

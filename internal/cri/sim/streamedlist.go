@@ -10,18 +10,25 @@ import (
 // streamChunkSize is the number of entries in each message of a streamed list.
 const streamChunkSize = 8
 
+// stream sends the entries of a list in messages of streamChunkSize.
+func stream[T, M any](all []T, to grpc.ServerStreamingServer[M], message func([]T) *M) error {
+	for some := range slices.Chunk(all, streamChunkSize) {
+		if err := to.Send(message(some)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // StreamPodSandboxes streams the sandboxes that pass the filter.
 func (r *Runtime) StreamPodSandboxes(req *runtimeapi.StreamPodSandboxesRequest, to grpc.ServerStreamingServer[runtimeapi.StreamPodSandboxesResponse]) error {
 	all, err := r.ListPodSandbox(to.Context(), &runtimeapi.ListPodSandboxRequest{Filter: req.GetFilter()})
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(all.Items, streamChunkSize) {
-		if err := to.Send(&runtimeapi.StreamPodSandboxesResponse{PodSandboxes: some}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return stream(all.Items, to, func(some []*runtimeapi.PodSandbox) *runtimeapi.StreamPodSandboxesResponse {
+		return &runtimeapi.StreamPodSandboxesResponse{PodSandboxes: some}
+	})
 }
 
 // StreamContainers streams the containers that pass the filter.
@@ -30,10 +37,40 @@ func (r *Runtime) StreamContainers(req *runtimeapi.StreamContainersRequest, to g
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(all.Containers, streamChunkSize) {
-		if err := to.Send(&runtimeapi.StreamContainersResponse{Containers: some}); err != nil {
-			return err
-		}
+	return stream(all.Containers, to, func(some []*runtimeapi.Container) *runtimeapi.StreamContainersResponse {
+		return &runtimeapi.StreamContainersResponse{Containers: some}
+	})
+}
+
+// StreamContainerStats streams what ListContainerStats answers.
+func (r *Runtime) StreamContainerStats(_ *runtimeapi.StreamContainerStatsRequest, to grpc.ServerStreamingServer[runtimeapi.StreamContainerStatsResponse]) error {
+	all, err := r.ListContainerStats(to.Context(), nil)
+	if err != nil {
+		return err
 	}
-	return nil
+	return stream(all.Stats, to, func(some []*runtimeapi.ContainerStats) *runtimeapi.StreamContainerStatsResponse {
+		return &runtimeapi.StreamContainerStatsResponse{ContainerStats: some}
+	})
+}
+
+// StreamPodSandboxStats streams what ListPodSandboxStats answers.
+func (r *Runtime) StreamPodSandboxStats(_ *runtimeapi.StreamPodSandboxStatsRequest, to grpc.ServerStreamingServer[runtimeapi.StreamPodSandboxStatsResponse]) error {
+	all, err := r.ListPodSandboxStats(to.Context(), nil)
+	if err != nil {
+		return err
+	}
+	return stream(all.Stats, to, func(some []*runtimeapi.PodSandboxStats) *runtimeapi.StreamPodSandboxStatsResponse {
+		return &runtimeapi.StreamPodSandboxStatsResponse{PodSandboxStats: some}
+	})
+}
+
+// StreamImages streams what ListImages answers.
+func (r *Runtime) StreamImages(_ *runtimeapi.StreamImagesRequest, to grpc.ServerStreamingServer[runtimeapi.StreamImagesResponse]) error {
+	all, err := r.ListImages(to.Context(), nil)
+	if err != nil {
+		return err
+	}
+	return stream(all.Images, to, func(some []*runtimeapi.Image) *runtimeapi.StreamImagesResponse {
+		return &runtimeapi.StreamImagesResponse{Images: some}
+	})
 }
