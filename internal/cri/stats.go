@@ -5,6 +5,8 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // ContainerStats are what a runtime reports that a container uses. nil is what it
@@ -17,8 +19,9 @@ type ContainerStats struct {
 	// WorkingSet is memory in bytes, WritableLayer the bytes in the container's own
 	// layer.
 	WorkingSet, WritableLayer *uint64
-	// Memory is memory in bytes with the caches.
-	Memory *uint64
+	// Memory is memory in bytes with the caches, Swap what is swapped out.
+	Memory, Swap *uint64
+	PSI          pod.PSI
 }
 
 var containerStatsSpec = wholeListSpec(
@@ -46,7 +49,8 @@ func toContainerStats(s *runtimeapi.ContainerStats) ContainerStats {
 		ID:         s.GetAttributes().GetId(),
 		At:         toTime(s.GetCpu().GetTimestamp()),
 		WorkingSet: optional(s.GetMemory().GetWorkingSetBytes()), WritableLayer: optional(s.GetWritableLayer().GetUsedBytes()),
-		Memory: optional(s.GetMemory().GetUsageBytes()),
+		Memory: optional(s.GetMemory().GetUsageBytes()), Swap: optional(s.GetSwap().GetSwapUsageBytes()),
+		PSI: toPSI(s.GetCpu(), s.GetMemory(), s.GetIo()),
 	}
 	if used := s.GetCpu().GetUsageCoreNanoSeconds(); used != nil && !to.At.IsZero() {
 		cpu := time.Duration(used.Value)
@@ -55,20 +59,31 @@ func toContainerStats(s *runtimeapi.ContainerStats) ContainerStats {
 	return to
 }
 
-// SandboxStats are the bytes that a sandbox received and sent by its default
-// interface, as of At.
+func toPSI(cpu *runtimeapi.CpuUsage, memory *runtimeapi.MemoryUsage, io *runtimeapi.IoUsage) pod.PSI {
+	return pod.PSI{CPU: toStall(cpu.GetPsi()), Memory: toStall(memory.GetPsi()), IO: toStall(io.GetPsi())}
+}
+
+func toStall(s *runtimeapi.PsiStats) *pod.Stall {
+	if s == nil {
+		return nil
+	}
+	return &pod.Stall{Some: s.GetSome().GetAvg10(), Full: s.GetFull().GetAvg10()}
+}
+
+// SandboxStats are what a runtime reports of a sandbox: the bytes that it received and sent
+// by its default interface, as of At, and the PSI of its pod. A zero At is an unknown network.
 type SandboxStats struct {
 	ID     string
 	Rx, Tx uint64
 	At     time.Time
+	PSI    pod.PSI
 }
 
 var sandboxStatsSpec = wholeListSpec(
 	runtimeapi.RuntimeService_ListPodSandboxStats_FullMethodName, &runtimeapi.ListPodSandboxStatsRequest{},
 	runtimeapi.RuntimeService_StreamPodSandboxStats_FullMethodName, &runtimeapi.StreamPodSandboxStatsRequest{})
 
-// SandboxStats returns the statistics of the sandboxes whose network the runtime
-// reports. ErrUnsupported: the runtime has none.
+// SandboxStats returns the statistics of the sandboxes. ErrUnsupported: the runtime has none.
 func (c *Client) SandboxStats(ctx context.Context) ([]SandboxStats, error) {
 	r := &runtimeapi.ListPodSandboxStatsResponse{}
 	if err := c.conn.readList(ctx, sandboxStatsSpec, r); err != nil {
@@ -76,11 +91,14 @@ func (c *Client) SandboxStats(ctx context.Context) ([]SandboxStats, error) {
 	}
 	var all []SandboxStats
 	for _, s := range r.Stats {
-		n := s.GetLinux().GetNetwork()
+		linux := s.GetLinux()
+		of := SandboxStats{ID: s.GetAttributes().GetId(), PSI: toPSI(linux.GetCpu(), linux.GetMemory(), linux.GetIo())}
+		n := linux.GetNetwork()
 		rx, tx := n.GetDefaultInterface().GetRxBytes(), n.GetDefaultInterface().GetTxBytes()
 		if at := toTime(n.GetTimestamp()); rx != nil && tx != nil && !at.IsZero() {
-			all = append(all, SandboxStats{ID: s.GetAttributes().GetId(), Rx: rx.Value, Tx: tx.Value, At: at})
+			of.Rx, of.Tx, of.At = rx.Value, tx.Value, at
 		}
+		all = append(all, of)
 	}
 	return all, nil
 }

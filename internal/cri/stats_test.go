@@ -5,6 +5,8 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // A statistic without a time or a value is unknown: CRI-O answers with empty
@@ -21,7 +23,12 @@ func TestStatisticsThatARuntimeDoesNotReportAreUnknown(t *testing.T) {
 		Cpu:           &runtimeapi.CpuUsage{Timestamp: 5, UsageCoreNanoSeconds: &runtimeapi.UInt64Value{Value: 7}},
 		Memory:        &runtimeapi.MemoryUsage{WorkingSetBytes: &runtimeapi.UInt64Value{}},
 		WritableLayer: &runtimeapi.FilesystemUsage{UsedBytes: &runtimeapi.UInt64Value{Value: 9}},
+		Io:            &runtimeapi.IoUsage{Psi: &runtimeapi.PsiStats{Some: &runtimeapi.PsiData{Avg10: 2.5}, Full: &runtimeapi.PsiData{Avg10: 1}}},
+		Swap:          &runtimeapi.SwapUsage{SwapUsageBytes: &runtimeapi.UInt64Value{Value: 8}},
 	})
+	if *got.Swap != 8 || got.PSI.CPU != nil || *got.PSI.IO != (pod.Stall{Some: 2.5, Full: 1}) {
+		t.Errorf("%+v", got)
+	}
 	if *got.CPU != 7 || !got.At.Equal(time.Unix(0, 5)) || *got.WorkingSet != 0 || *got.WritableLayer != 9 {
 		t.Errorf("%+v", got)
 	}

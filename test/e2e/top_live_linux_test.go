@@ -64,8 +64,13 @@ type used struct {
 	Memory struct {
 		WorkingSetBytes *float64
 		LimitBytes      *float64
+		SwapBytes       *float64
 	}
-	PIDs    *float64
+	PIDs *float64
+	PSI  struct {
+		CPU     *struct{ SomeAvg10 *float64 }
+		Unknown string
+	}
 	Network *struct{ ReceivedBytesPerSecond float64 }
 	Disk    *float64 `json:"writableLayerBytes"`
 }
@@ -138,6 +143,8 @@ func TestTopAndDescribeSeeEveryPod(t *testing.T) {
 		if u := of(containers, "burn"); !within(u.CPU.Cores, 0.05, 0.5) || !within(u.CPU.LimitCores, 0.19, 0.21) || !within(u.CPU.PercentOfLimit, 25, 250) ||
 			!within(u.CPU.ThrottledPercent, 0, 100) || *u.CPU.Cores > 0.19 && *u.CPU.ThrottledPercent < 1 || !within(u.Memory.LimitBytes, 32<<20, 32<<20) || !within(u.PIDs, 1, 50) || !within(u.Disk, 0, 1<<20) {
 			t.Errorf("burn: %+v", u)
+		} else if !within(u.Memory.SwapBytes, 0, 32<<20) || (u.PSI.CPU == nil || !within(u.PSI.CPU.SomeAvg10, 0, 100)) != (u.PSI.Unknown == "cgroup v1 has no PSI") {
+			t.Errorf("burn: PSI %+v, swap %v", u.PSI, u.Memory.SwapBytes)
 		}
 		if u := of(containers, "hold"); !within(u.CPU.Cores, 0, 0.05) || u.CPU.LimitCores != nil || u.CPU.ThrottledPercent != nil {
 			t.Errorf("hold: %+v", u)

@@ -15,10 +15,14 @@ const (
 	// memoryUsed and layerUsed are in bytes.
 	memoryUsed = 1 << 20
 	layerUsed  = 4 << 10
+	// stalled is the PSI for CPU, in percent.
+	stalled = 3.5
 	// nanosPerByte is the time in which a sandbox receives and sends one byte: it
 	// moves 1,000 a second.
 	nanosPerByte = 1_000_000
 )
+
+var psi = &runtimeapi.PsiStats{Some: &runtimeapi.PsiData{Avg10: stalled}, Full: &runtimeapi.PsiData{}}
 
 // ListContainerStats answers that each running container uses the same.
 func (r *Runtime) ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
@@ -32,8 +36,9 @@ func (r *Runtime) ListContainerStats(context.Context, *runtimeapi.ListContainerS
 		}
 		resp.Stats = append(resp.Stats, &runtimeapi.ContainerStats{
 			Attributes:    &runtimeapi.ContainerAttributes{Id: c.id, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels()},
-			Cpu:           &runtimeapi.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: &runtimeapi.UInt64Value{Value: uint64(max(0, now-c.startedAt)) / cpuShare}},
+			Cpu:           &runtimeapi.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: &runtimeapi.UInt64Value{Value: uint64(max(0, now-c.startedAt)) / cpuShare}, Psi: psi},
 			Memory:        &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: &runtimeapi.UInt64Value{Value: memoryUsed}},
+			Swap:          &runtimeapi.SwapUsage{Timestamp: now, SwapUsageBytes: &runtimeapi.UInt64Value{}},
 			WritableLayer: &runtimeapi.FilesystemUsage{Timestamp: now, UsedBytes: &runtimeapi.UInt64Value{Value: layerUsed + r.scriptFor(c).WritableLayerBytes}},
 		})
 	}
@@ -55,9 +60,12 @@ func (r *Runtime) ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandbo
 		moved := &runtimeapi.UInt64Value{Value: uint64(max(0, now-s.createdAt)) / nanosPerByte}
 		resp.Stats = append(resp.Stats, &runtimeapi.PodSandboxStats{
 			Attributes: &runtimeapi.PodSandboxAttributes{Id: s.id, Metadata: s.config.GetMetadata(), Labels: s.config.GetLabels()},
-			Linux: &runtimeapi.LinuxPodSandboxStats{Network: &runtimeapi.NetworkUsage{
-				Timestamp: now, DefaultInterface: &runtimeapi.NetworkInterfaceUsage{Name: "eth0", RxBytes: moved, TxBytes: moved},
-			}},
+			Linux: &runtimeapi.LinuxPodSandboxStats{
+				Cpu: &runtimeapi.CpuUsage{Timestamp: now, Psi: psi},
+				Network: &runtimeapi.NetworkUsage{
+					Timestamp: now, DefaultInterface: &runtimeapi.NetworkInterfaceUsage{Name: "eth0", RxBytes: moved, TxBytes: moved},
+				},
+			},
 		})
 	}
 	slices.SortFunc(resp.Stats, func(a, b *runtimeapi.PodSandboxStats) int { return cmp.Compare(a.Attributes.Id, b.Attributes.Id) })

@@ -21,7 +21,7 @@
 // parents at one time; the wait for it is bounded and ends with its context.
 //
 // A Tree finds the cgroups of all containers by their ids, in both versions and in
-// the spelling of each runtime; Stat and Pressure read one. What the kernel does not
+// the spelling of each runtime; Stat, Pressure and PSI read one. What the kernel does not
 // show is nil, and never zero.
 //
 // A Leftover is a pod's cgroup that podctl made and in which no process is.

@@ -21,6 +21,8 @@ type Stat struct {
 	// WorkingSet is the memory that cannot be reclaimed at once, in bytes, as the
 	// kubelet reports it; MemoryLimit is the limit of all memory.
 	WorkingSet, MemoryLimit *uint64
+	// Swap is the memory that is swapped out, in bytes.
+	Swap *uint64
 	// PIDs are its processes and threads.
 	PIDs, PIDLimit *uint64
 }
@@ -48,13 +50,16 @@ func (t *Tree) statUnified(group string, s *Stat) {
 	s.CPU = duration(cpu["usage_usec"], time.Microsecond)
 	s.Periods, s.Throttled = cpu["nr_periods"], cpu["nr_throttled"]
 	s.WorkingSet = without(t.number(group, "memory", "memory.current"), t.fields(group, "memory", "memory.stat")["inactive_file"])
+	s.Swap = t.number(group, "memory", "memory.swap.current")
 }
 
 func (t *Tree) statV1(group string, s *Stat) {
 	s.CPU = duration(t.number(group, "cpuacct", "cpuacct.usage"), time.Nanosecond)
 	cpu := t.fields(group, "cpu", "cpu.stat")
 	s.Periods, s.Throttled = cpu["nr_periods"], cpu["nr_throttled"]
-	s.WorkingSet = without(t.number(group, "memory", "memory.usage_in_bytes"), t.fields(group, "memory", "memory.stat")["total_inactive_file"])
+	memory := t.fields(group, "memory", "memory.stat")
+	s.WorkingSet = without(t.number(group, "memory", "memory.usage_in_bytes"), memory["total_inactive_file"])
+	s.Swap = memory["total_swap"]
 }
 
 // Enforced returns the limits of a cgroup, in cores and in bytes; nil is none, or

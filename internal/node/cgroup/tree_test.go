@@ -72,15 +72,15 @@ func TestScanOnePod(t *testing.T) {
 }
 
 func TestStatBothVersions(t *testing.T) {
-	cpu, periods, throttled, working, peak := 1500*time.Millisecond, uint64(40), uint64(10), uint64(3<<20), uint64(5<<20)
+	cpu, periods, throttled, working, peak, swap := 1500*time.Millisecond, uint64(40), uint64(10), uint64(3<<20), uint64(5<<20), uint64(4096)
 	limit, cores, pids, hits, kills := uint64(64<<20), 0.5, uint64(7), uint64(12), uint64(1)
-	want := Stat{CPU: &cpu, Periods: &periods, Throttled: &throttled, CPULimit: &cores, WorkingSet: &working, MemoryLimit: &limit, PIDs: &pids}
+	want := Stat{CPU: &cpu, Periods: &periods, Throttled: &throttled, CPULimit: &cores, WorkingSet: &working, Swap: &swap, MemoryLimit: &limit, PIDs: &pids}
 	pressure := Pressure{LimitHits: &hits, OOMKills: &kills, Peak: &peak}
 	for name, files := range map[string]map[string]string{
 		"v1": {
 			"cpuacct/g/cpuacct.usage": "1500000000\n", "cpu/g/cpu.stat": "nr_periods 40\nnr_throttled 10\nthrottled_time 99\n",
 			"cpu/g/cpu.cfs_quota_us": "50000\n", "cpu/g/cpu.cfs_period_us": "100000\n",
-			"memory/g/memory.usage_in_bytes": "4194304\n", "memory/g/memory.stat": "inactive_file 1\ntotal_inactive_file 1048576\n",
+			"memory/g/memory.usage_in_bytes": "4194304\n", "memory/g/memory.stat": "inactive_file 1\ntotal_inactive_file 1048576\ntotal_swap 4096\n",
 			"memory/g/memory.limit_in_bytes": "67108864\n", "memory/g/memory.failcnt": "12\n",
 			"memory/g/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n", "memory/g/memory.max_usage_in_bytes": "5242880\n",
 			"pids/g/pids.current": "7\n", "pids/g/pids.max": "max\n",
@@ -88,7 +88,7 @@ func TestStatBothVersions(t *testing.T) {
 		"v2": {
 			"cgroup.controllers": "cpu memory pids\n",
 			"g/cpu.stat":         "usage_usec 1500000\nnr_periods 40\nnr_throttled 10\nthrottled_usec 9\n", "g/cpu.max": "50000 100000\n",
-			"g/memory.current": "4194304\n", "g/memory.stat": "anon 1\ninactive_file 1048576\n", "g/memory.max": "67108864\n",
+			"g/memory.current": "4194304\n", "g/memory.stat": "anon 1\ninactive_file 1048576\n", "g/memory.max": "67108864\n", "g/memory.swap.current": "4096\n",
 			"g/memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 1\noom_group_kill 0\n", "g/memory.peak": "5242880\n",
 			"g/pids.current": "7\n", "g/pids.max": "max\n",
 		},

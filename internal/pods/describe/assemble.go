@@ -90,6 +90,7 @@ func readCgroup(tree *cgroup.Tree, group string) *Cgroup {
 	return &Cgroup{
 		Path: group, CPULimit: s.CPULimit, Memory: s.WorkingSet, MemoryLimit: s.MemoryLimit, MemoryPeak: p.Peak, LimitHits: p.LimitHits,
 		OOMKills: p.OOMKills, PIDs: s.PIDs, PIDLimit: s.PIDLimit, Periods: s.Periods, Throttled: s.Throttled,
+		Swap: s.Swap, PSI: tree.PSI(group),
 	}
 }
 

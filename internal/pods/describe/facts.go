@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/diagnose"
 )
 
@@ -98,12 +99,14 @@ type Cgroup struct {
 	Memory      *uint64  `json:"workingSetBytes,omitempty"`     // memory that cannot be reclaimed at once
 	MemoryLimit *uint64  `json:"memoryLimitBytes,omitempty"`    // missing without a limit
 	MemoryPeak  *uint64  `json:"memoryPeakBytes,omitempty"`     // the most that was ever used
+	Swap        *uint64  `json:"swapBytes,omitempty"`           // memory that is swapped out
 	LimitHits   *uint64  `json:"memoryLimitHits,omitempty"`     // allocations that met the limit
 	OOMKills    *uint64  `json:"oomKills,omitempty"`            // processes that the kernel killed
 	PIDs        *uint64  `json:"pids,omitempty"`                // processes and threads
 	PIDLimit    *uint64  `json:"pidLimit,omitempty"`            // missing without a limit
 	Periods     *uint64  `json:"cpuPeriods,omitempty"`          // in which the CPU limit was enforced
 	Throttled   *uint64  `json:"cpuThrottledPeriods,omitempty"` // in which it was reached
+	PSI         pod.PSI  `json:"psi"`                           // how much its tasks wait
 }
 
 // Condition is a condition of the pod's status.

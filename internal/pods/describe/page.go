@@ -59,6 +59,8 @@ type page struct {
 	now time.Time
 	// last is the key of the last row: it is printed once.
 	last string
+	// psiUnknown is the last reason why PSI is not known: it is printed once.
+	psiUnknown string
 }
 
 // keyWidth is the width of the column of keys.
@@ -277,6 +279,10 @@ func (p *page) cgroup(key string, c *Cgroup) {
 	}
 	p.row(key, c.Path)
 	p.row(key, c.text())
+	if why := c.PSI.Unknown; why == "" || why != p.psiUnknown {
+		p.row(key, psiText(c.PSI))
+		p.psiUnknown = why
+	}
 	if c.OOMKills != nil && *c.OOMKills > 0 {
 		p.row(key, fmt.Sprintf("out of memory: the kernel killed %d processes", *c.OOMKills))
 	}
@@ -295,6 +301,9 @@ func (c *Cgroup) text() string {
 	if c.MemoryPeak != nil && c.MemoryLimit != nil {
 		parts = append(parts, "peak "+usage.Bytes(*c.MemoryPeak))
 	}
+	if c.Swap != nil && *c.Swap > 0 {
+		parts = append(parts, "swapped out "+usage.Bytes(*c.Swap))
+	}
 	if c.LimitHits != nil && *c.LimitHits > 0 {
 		parts = append(parts, fmt.Sprintf("limit met %d times", *c.LimitHits))
 	}
@@ -312,6 +321,23 @@ func (c *Cgroup) text() string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// psiText is "PSI avg10: cpu some 7.4% full 0.0%, memory …", or why it is not known.
+func psiText(psi pod.PSI) string {
+	if psi.Unknown != "" {
+		return "PSI -: " + psi.Unknown
+	}
+	var parts []string
+	for _, of := range []struct {
+		name string
+		*pod.Stall
+	}{{"cpu", psi.CPU}, {"memory", psi.Memory}, {"io", psi.IO}} {
+		if of.Stall != nil {
+			parts = append(parts, fmt.Sprintf("%s some %.1f%% full %.1f%%", of.name, of.Some, of.Full))
+		}
+	}
+	return prefixed("PSI avg10: ", strings.Join(parts, ", "))
 }
 
 func (p *page) volumes(volumes []Volume) {

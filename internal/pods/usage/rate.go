@@ -10,8 +10,9 @@ import (
 type Usage struct {
 	CPU *float64 // cores
 	// Periods and Throttled are those between the two samples: see Sample.
-	Periods, Throttled *uint64
-	Memory, PIDs, Disk *uint64
+	Periods, Throttled       *uint64
+	Memory, Swap, PIDs, Disk *uint64
+	PSI                      pod.PSI
 	// Rx and Tx are bytes a second, of a pod.
 	Rx, Tx *float64
 	Limits
@@ -21,7 +22,7 @@ type Usage struct {
 func Rates(first, second Snapshot) map[string]Usage {
 	all := make(map[string]Usage, len(second.Containers))
 	for id, now := range second.Containers {
-		u := Usage{Memory: now.Memory, PIDs: now.PIDs, Disk: now.Disk, Limits: now.Limits}
+		u := Usage{Memory: now.Memory, Swap: now.Swap, PIDs: now.PIDs, Disk: now.Disk, PSI: now.PSI, Limits: now.Limits}
 		if before, ok := first.Containers[id]; ok && before.Source == now.Source {
 			u.CPU = cpuRate(before, now)
 			u.Periods, u.Throttled = increase(before.Periods, now.Periods), increase(before.Throttled, now.Throttled)
@@ -49,14 +50,15 @@ func increase(before, now *uint64) *uint64 {
 	return &n
 }
 
-// OfPod sums the containers of a pod that run, and adds its network. What is unknown
-// of one of them is unknown of the pod.
+// OfPod sums the containers of a pod that run, and adds its PSI and its network. What is
+// unknown of one of them is unknown of the pod.
 func OfPod(p *pod.Pod, containers map[string]Usage, first, second Snapshot) Usage {
 	var all []Usage
 	for c := range running(p) {
 		all = append(all, containers[c.ID])
 	}
 	u := Sum(all)
+	u.PSI = second.PSI[p.UID]
 	own := second.Limits[p.UID]
 	if own.CPULimit != nil {
 		u.CPULimit = own.CPULimit
@@ -92,6 +94,7 @@ func Sum(containers []Usage) Usage {
 		Periods:   sumOf(containers, func(u Usage) *uint64 { return u.Periods }),
 		Throttled: sumOf(containers, func(u Usage) *uint64 { return u.Throttled }),
 		Memory:    sumOf(containers, func(u Usage) *uint64 { return u.Memory }),
+		Swap:      sumOf(containers, func(u Usage) *uint64 { return u.Swap }),
 		PIDs:      sumOf(containers, func(u Usage) *uint64 { return u.PIDs }),
 		Disk:      sumOf(containers, func(u Usage) *uint64 { return u.Disk }),
 		Limits: Limits{

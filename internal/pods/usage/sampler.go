@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -48,7 +49,7 @@ type Sampler struct {
 // Snapshot reads the pods as they are now. With an error, that of the runtime, what
 // the host shows is there.
 func (s *Sampler) Snapshot(ctx context.Context, pods []*pod.Pod) (Snapshot, error) {
-	snap := Snapshot{Containers: map[string]Sample{}, Networks: map[string]Network{}, Limits: map[types.UID]Limits{}}
+	snap := Snapshot{Containers: map[string]Sample{}, Networks: map[string]Network{}, Limits: map[types.UID]Limits{}, PSI: map[types.UID]pod.PSI{}}
 	s.findCgroups(pods)
 	var hidden, fresh bool // containers that no cgroup shows; that the runtime has not reported
 	hiddenNetwork := false
@@ -68,7 +69,9 @@ func (s *Sampler) Snapshot(ctx context.Context, pods []*pod.Pod) (Snapshot, erro
 		}
 		if group := s.tree.Pod(p.UID); group != "" {
 			cpu, memory := s.tree.Enforced(group)
-			snap.Limits[p.UID] = Limits{cpu, memory}
+			snap.Limits[p.UID], snap.PSI[p.UID] = Limits{cpu, memory}, s.tree.PSI(group)
+		} else if pid != 0 {
+			snap.PSI[p.UID] = pod.PSI{Unknown: "the pod has no cgroup of its own"}
 		}
 		if !s.network(&snap, p, pid) {
 			hiddenNetwork = true
@@ -86,7 +89,7 @@ func (s *Sampler) Snapshot(ctx context.Context, pods []*pod.Pod) (Snapshot, erro
 	}
 	s.fillFromStats(&snap, pods)
 	if hiddenNetwork {
-		err = errors.Join(err, s.askSandboxes(ctx, &snap))
+		err = errors.Join(err, s.askSandboxes(ctx, &snap, pods))
 	}
 	if s.lastTimeout = nil; errors.Is(err, cri.ErrDeadline) {
 		s.lastTimeout, s.failedAt = err, s.Now()
@@ -129,7 +132,7 @@ func (s *Sampler) container(id string) (Sample, int) {
 	now, read := s.Now(), s.tree.Stat(group)
 	return Sample{
 		Source: FromCgroup, At: now, CPU: read.CPU, Periods: read.Periods, Throttled: read.Throttled,
-		Memory: read.WorkingSet, PIDs: read.PIDs, Limits: Limits{read.CPULimit, read.MemoryLimit},
+		Memory: read.WorkingSet, Swap: read.Swap, PIDs: read.PIDs, PSI: s.tree.PSI(group), Limits: Limits{read.CPULimit, read.MemoryLimit},
 	}, pid
 }
 
@@ -190,7 +193,10 @@ func (s *Sampler) fillFromStats(snap *Snapshot, pods []*pod.Pod) {
 			case !reported:
 				continue
 			case !visible:
-				sample = Sample{Source: FromRuntime, At: stats.At, CPU: stats.CPU, Memory: stats.WorkingSet}
+				sample = Sample{Source: FromRuntime, At: stats.At, CPU: stats.CPU, Memory: stats.WorkingSet, Swap: stats.Swap, PSI: stats.PSI}
+				if sample.PSI == (pod.PSI{}) {
+					sample.PSI = hiddenPSI
+				}
 			}
 			sample.Disk = stats.WritableLayer
 			snap.Containers[c.ID] = sample
@@ -198,14 +204,29 @@ func (s *Sampler) fillFromStats(snap *Snapshot, pods []*pod.Pod) {
 	}
 }
 
-func (s *Sampler) askSandboxes(ctx context.Context, snap *Snapshot) error {
+// hiddenPSI is that of a container or pod that neither a cgroup nor the runtime shows.
+var hiddenPSI = pod.PSI{Unknown: "no cgroup is visible, and the runtime reports no PSI"}
+
+// askSandboxes adds the networks and the PSI that the host does not show.
+func (s *Sampler) askSandboxes(ctx context.Context, snap *Snapshot, pods []*pod.Pod) error {
 	all, err := s.Runtime.SandboxStats(ctx)
 	if err != nil && !errors.Is(err, cri.ErrUnsupported) {
 		return err
 	}
+	psi := make(map[string]pod.PSI, len(all))
 	for _, n := range all {
-		if _, known := snap.Networks[n.ID]; !known {
+		if _, known := snap.Networks[n.ID]; !known && !n.At.IsZero() {
 			snap.Networks[n.ID] = Network{Source: FromRuntime, At: n.At, Rx: n.Rx, Tx: n.Tx}
+		}
+		psi[n.ID] = n.PSI
+	}
+	for _, p := range pods {
+		if len(p.Sandboxes) == 0 || p.Sandboxes[0].State != pod.Running {
+			continue
+		}
+		// What the runtime does not report leaves the reason of the host.
+		if read := snap.PSI[p.UID]; read == (pod.PSI{}) || read.Unknown != "" {
+			snap.PSI[p.UID] = cmp.Or(psi[p.Sandboxes[0].ID], read, hiddenPSI)
 		}
 	}
 	return nil

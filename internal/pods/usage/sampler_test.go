@@ -112,7 +112,11 @@ func TestHostIsReadBeforeTheRuntimeIsAsked(t *testing.T) {
 	if *u.Memory != 1024 || *u.Disk != 512 {
 		t.Errorf("memory %d, disk %d", *u.Memory, *u.Disk)
 	}
-	same(t, OfPod(m.pods[0], nil, first, second).Rx, new(1.0))
+	of := OfPod(m.pods[0], nil, first, second)
+	same(t, of.Rx, new(1.0))
+	if u.PSI.Unknown == "" || of.PSI.Unknown == "" {
+		t.Errorf("on cgroup v1: %+v, of a pod without a cgroup %+v", u.PSI, of.PSI)
+	}
 	if m.runtime.asked != 1 || m.runtime.network != 0 {
 		t.Errorf("the runtime was asked %d and %d times", m.runtime.asked, m.runtime.network)
 	}
@@ -133,8 +137,8 @@ func TestRuntimeStatsFillGaps(t *testing.T) {
 				m.write(m.sampler.Cgroups, "memory/podu/"+containerID+"/cgroup.procs", "")
 			}
 			answer := func(cpu time.Duration, rx uint64) {
-				m.runtime.containers = []cri.ContainerStats{{ID: containerID, CPU: &cpu, At: m.now, WorkingSet: new(uint64(9))}}
-				m.runtime.sandboxes = []cri.SandboxStats{{ID: sandboxID, At: m.now, Rx: rx}}
+				m.runtime.containers = []cri.ContainerStats{{ID: containerID, CPU: &cpu, At: m.now, WorkingSet: new(uint64(9)), PSI: pod.PSI{IO: &pod.Stall{Some: 5}}}}
+				m.runtime.sandboxes = []cri.SandboxStats{{ID: sandboxID, At: m.now, Rx: rx, PSI: pod.PSI{CPU: &pod.Stall{Full: 2}}}}
 			}
 			answer(time.Second, 100)
 			first := m.snapshot()
@@ -146,7 +150,11 @@ func TestRuntimeStatsFillGaps(t *testing.T) {
 			if *u.Memory != 9 || u.Disk != nil || u.PIDs != nil {
 				t.Errorf("%+v", u)
 			}
-			same(t, OfPod(m.pods[0], nil, first, second).Rx, new(200.0))
+			of := OfPod(m.pods[0], nil, first, second)
+			same(t, of.Rx, new(200.0))
+			if u.PSI.IO == nil || u.PSI.IO.Some != 5 || of.PSI.CPU == nil || of.PSI.CPU.Full != 2 {
+				t.Errorf("PSI %+v, of the pod %+v", u.PSI, of.PSI)
+			}
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Snapshot is what was read of pods at one moment.
@@ -12,8 +14,9 @@ type Snapshot struct {
 	Containers map[string]Sample
 	// Networks are by id of the sandbox; those of the host's network are missing.
 	Networks map[string]Network
-	// Limits are those of the pods' own cgroups.
+	// Limits and PSI are those of the pods' own cgroups.
 	Limits map[types.UID]Limits
+	PSI    map[types.UID]pod.PSI
 }
 
 // Sample is what was read of one container. nil is unknown, or no limit.
@@ -25,8 +28,9 @@ type Sample struct {
 	// Periods and Throttled are counters of the periods in which the CPU limit was
 	// enforced, and in which it was reached.
 	Periods, Throttled *uint64
-	// Memory is the working set and Disk the writable layer, in bytes.
-	Memory, PIDs, Disk *uint64
+	// Memory is the working set, Swap what is swapped out and Disk the writable layer, in bytes.
+	Memory, Swap, PIDs, Disk *uint64
+	PSI                      pod.PSI
 	Limits
 }
 

@@ -43,11 +43,13 @@ func topCommand(e *shell.Env) *cmdline.Command {
 		Effect:    cmdline.Reads,
 		OnNodes:   cmdline.NodeList,
 		FlagHints: map[string]string{"containers": "podctl top containers"},
-		Data:      []any{topItem{}, topMetadata{}, topCPU{}, topMemory{}, topNetwork{}},
+		Data:      []any{topItem{}, topMetadata{}, topCPU{}, topMemory{}, topNetwork{}, pod.PSI{}, pod.Stall{}},
 		Description: "CPU, THROTTLED, RX/S and TX/S are rates between two samples, --interval apart. CPU% and MEM%\n" +
 			"are of the limit. MEMORY is the working set; THROTTLED is the share of periods in which the\n" +
 			"CPU limit was reached; DISK is the writable layer. A value that is not known is -, never 0:\n" +
 			"that of a container that was started between the samples, or a pod in which one is unknown.\n" +
+			"-o wide adds SWAP, and of the kernel's PSI the percentage of the last 10 seconds in which some\n" +
+			"tasks, or all (FULL), waited for CPU, memory or I/O. Cgroup v1 has no PSI.\n" +
 			"With --watch, a terminal of 140 columns or more shows the history of CPU.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(targetFlags(bySelector),
@@ -159,7 +161,17 @@ func (t *top) once(ctx context.Context) error {
 	if len(items) == 0 && t.opts.format.IsTable() {
 		fmt.Fprintln(t.env.Errw, t.empty())
 	}
-	return errors.Join(t.opts.format.Print(t.env.Out, topList(t.opts.containers, items)), found)
+	printed := t.opts.format.Print(t.env.Out, topList(t.opts.containers, items))
+	fmt.Fprint(t.env.Errw, t.psiNote(items))
+	return errors.Join(printed, found)
+}
+
+// psiNote is a line below a table that shows PSI: why it is not known, "" if it is.
+func (t *top) psiNote(items []topItem) string {
+	if f := t.opts.format; !f.IsTable() || !f.IsWide() && !t.opts.sort.psi {
+		return ""
+	}
+	return psiNote(items)
 }
 
 func (t *top) empty() string {

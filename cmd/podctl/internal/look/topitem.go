@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/pod"
@@ -22,6 +23,7 @@ type topItem struct {
 	PIDs      *uint64     `json:"pids,omitempty"`               // processes and threads
 	Network   *topNetwork `json:"network,omitempty"`            // of a pod with a network of its own
 	Disk      *uint64     `json:"writableLayerBytes,omitempty"` // bytes in the containers' own layers
+	PSI       pod.PSI     `json:"psi,omitzero"`                 // of the cgroup, at the second sample
 }
 
 // topMetadata is the identity of a pod.
@@ -44,6 +46,7 @@ type topMemory struct {
 	WorkingSet *uint64  `json:"workingSetBytes,omitempty"` // memory that cannot be reclaimed at once
 	Limit      *uint64  `json:"limitBytes,omitempty"`      // of the container, or of all of the pod
 	Percent    *float64 `json:"percentOfLimit,omitempty"`  // missing without a limit
+	Swap       *uint64  `json:"swapBytes,omitempty"`       // memory that is swapped out
 }
 
 // topNetwork is the traffic between the two samples.
@@ -57,7 +60,8 @@ func newTopItem(p *inventory.Pod, c *pod.Container, u usage.Usage) topItem {
 		cliName:  p.ContainerCLIName(c),
 		Metadata: topMetadata{p.Namespace, p.Name, string(p.UID)},
 		CPU:      topCPU{Cores: u.CPU, Limit: u.CPULimit, Percent: u.CPUPercent(), Throttled: u.ThrottledPercent()},
-		Memory:   topMemory{WorkingSet: u.Memory, Limit: u.MemoryLimit, Percent: u.MemoryPercent()}, PIDs: u.PIDs, Disk: u.Disk,
+		Memory:   topMemory{WorkingSet: u.Memory, Limit: u.MemoryLimit, Percent: u.MemoryPercent(), Swap: u.Swap},
+		PIDs:     u.PIDs, Disk: u.Disk, PSI: u.PSI,
 	}
 	if c != nil {
 		i.Container = c.Name
@@ -72,7 +76,11 @@ func newTopItem(p *inventory.Pod, c *pod.Container, u usage.Usage) topItem {
 type topColumn struct {
 	header, key string
 	// pods: it is known of pods only.
-	pods  bool
+	pods bool
+	// wide: only -o wide shows it.
+	wide bool
+	// psi: it shows PSI.
+	psi   bool
 	value func(topItem) *float64
 	text  func(float64) string
 }
@@ -87,6 +95,27 @@ var topColumns = []topColumn{
 	{header: "RX/S", key: "rx", pods: true, value: func(i topItem) *float64 { return i.rate(func(n *topNetwork) float64 { return n.Rx }) }, text: usage.Bytes[float64]},
 	{header: "TX/S", key: "tx", pods: true, value: func(i topItem) *float64 { return i.rate(func(n *topNetwork) float64 { return n.Tx }) }, text: usage.Bytes[float64]},
 	{header: "DISK", key: "disk", value: func(i topItem) *float64 { return number(i.Disk) }, text: usage.Bytes[float64]},
+	{header: "SWAP", key: "swap", wide: true, value: func(i topItem) *float64 { return number(i.Memory.Swap) }, text: usage.Bytes[float64]},
+	psiColumn("CPU SOME", "cpu-some", func(p pod.PSI) *pod.Stall { return p.CPU }, some),
+	psiColumn("CPU FULL", "cpu-full", func(p pod.PSI) *pod.Stall { return p.CPU }, full),
+	psiColumn("MEM SOME", "memory-some", func(p pod.PSI) *pod.Stall { return p.Memory }, some),
+	psiColumn("MEM FULL", "memory-full", func(p pod.PSI) *pod.Stall { return p.Memory }, full),
+	psiColumn("IO SOME", "io-some", func(p pod.PSI) *pod.Stall { return p.IO }, some),
+	psiColumn("IO FULL", "io-full", func(p pod.PSI) *pod.Stall { return p.IO }, full),
+}
+
+func some(s *pod.Stall) float64 { return s.Some }
+func full(s *pod.Stall) float64 { return s.Full }
+
+func psiColumn(header, key string, of func(pod.PSI) *pod.Stall, part func(*pod.Stall) float64) topColumn {
+	return topColumn{header: header, key: key, wide: true, psi: true, text: percentText, value: func(i topItem) *float64 {
+		stall := of(i.PSI)
+		if stall == nil {
+			return nil
+		}
+		percent := part(stall)
+		return &percent
+	}}
 }
 
 func (i topItem) rate(of func(*topNetwork) float64) *float64 {
@@ -141,30 +170,53 @@ func sortTop(items []topItem, by topColumn) {
 
 // topList is the table of the items.
 func topList(containers bool, items []topItem) output.List {
-	l := output.List{Header: []string{"POD"}, Wide: []string{"CPU LIMIT", "MEMORY LIMIT", "UID"}}
+	l := output.List{Header: []string{"POD"}}
 	if containers {
 		l.Header = append(l.Header, "CONTAINER")
 	}
+	var columns []topColumn
 	for _, c := range topColumns {
-		if !containers || !c.pods {
+		switch {
+		case containers && c.pods:
+			continue
+		case c.wide:
+			l.Wide = append(l.Wide, c.header)
+		default:
 			l.Header = append(l.Header, c.header)
 		}
+		columns = append(columns, c)
 	}
+	l.Wide = append(l.Wide, "CPU LIMIT", "MEMORY LIMIT", "UID")
 	for _, i := range items {
-		cells := []string{i.Metadata.Namespace + "/" + i.Metadata.Name}
+		row := output.Item{Name: i.cliName, Data: i, Cells: []string{i.Metadata.Namespace + "/" + i.Metadata.Name}}
 		if containers {
-			cells = append(cells, i.Container)
+			row.Cells = append(row.Cells, i.Container)
 		}
-		for _, c := range topColumns {
-			if !containers || !c.pods {
-				cells = append(cells, known(c.value(i), c.text))
+		for _, c := range columns {
+			if text := known(c.value(i), c.text); c.wide {
+				row.Wide = append(row.Wide, text)
+			} else {
+				row.Cells = append(row.Cells, text)
 			}
 		}
-		l.Items = append(l.Items, output.Item{Name: i.cliName, Data: i, Cells: cells, Wide: []string{
-			known(i.CPU.Limit, usage.Cores), known(number(i.Memory.Limit), usage.Bytes[float64]), i.Metadata.UID,
-		}})
+		row.Wide = append(row.Wide, known(i.CPU.Limit, usage.Cores), known(number(i.Memory.Limit), usage.Bytes[float64]), i.Metadata.UID)
+		l.Items = append(l.Items, row)
 	}
 	return l
+}
+
+// psiNote returns a line with why PSI of items is not known, "" if that of each running one is.
+func psiNote(items []topItem) string {
+	var reasons []string
+	for _, i := range items {
+		if why := i.PSI.Unknown; why != "" && !slices.Contains(reasons, why) {
+			reasons = append(reasons, why)
+		}
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	return "PSI is not known: " + strings.Join(reasons, "; ") + "\n"
 }
 
 // known is the text of a value, - if it is not known.

@@ -93,12 +93,12 @@ func (s *topScreen) print(items []topItem) error {
 	if s.env.TTY {
 		width, height = s.env.Size()
 	}
-	more := ""
+	more, note := "", s.psiNote(items)
 	if width >= historyWidth {
 		s.addHistory(&list)
 	}
 	// The cursor, the time and the header have a line each.
-	if room := height - 4; height > 0 && len(list.Items) > room+1 && room > 0 {
+	if room := height - 4 - strings.Count(note, "\n"); height > 0 && len(list.Items) > room+1 && room > 0 {
 		more = fmt.Sprintf("and %d more\n", len(list.Items)-room)
 		list.Items = list.Items[:room]
 	}
@@ -113,7 +113,7 @@ func (s *topScreen) print(items []topItem) error {
 	if len(items) == 0 {
 		at += "  " + s.empty()
 	}
-	s.draw(at + "\n" + text.String() + more)
+	s.draw(at + "\n" + text.String() + more + note)
 	return nil
 }
 
