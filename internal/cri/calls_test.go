@@ -106,8 +106,9 @@ func TestEveryCallHasItsDeadline(t *testing.T) {
 			}
 			seen[call.Method]++
 		}
+		elsewhere := []string{"GetContainerEvents", "ImageFsInfo", "ListStatuses", "List", "ListResources", "Info", "Read", "Stat"} // the last six in package pulls
 		for method := range calls {
-			if method != "GetContainerEvents" && method != "ImageFsInfo" && seen[method] == 0 {
+			if !slices.Contains(elsewhere, method) && seen[method] == 0 {
 				t.Errorf("%s was never called", method)
 			}
 		}

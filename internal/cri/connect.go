@@ -125,6 +125,10 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 // Endpoint is where the client is connected to.
 func (c *Client) Endpoint() Endpoint { return c.endpoint }
 
+// ImageConn is the connection to the service that pulls images, for calls of other services
+// at its socket. Deadlines and errors are those of this package.
+func (c *Client) ImageConn() grpc.ClientConnInterface { return c.imageConn }
+
 // Connected is what the runtime said that it is when the client connected. One
 // that was replaced since is known to Version.
 func (c *Client) Connected() Version { return c.version }

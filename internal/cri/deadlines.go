@@ -45,7 +45,8 @@ type call struct {
 	class class
 }
 
-// calls has every CRI method that this package uses.
+// calls has every CRI method that this package uses, and the methods of containerd that
+// package pulls uses.
 var calls = map[string]call{
 	"Version":            {"ask version", read},
 	"Status":             {"read runtime status", read},
@@ -60,6 +61,13 @@ var calls = map[string]call{
 	"ListImages":         {"list images", read},
 	"StreamImages":       {"list images", read},
 	"ImageFsInfo":        {"read image filesystem", read},
+
+	"ListStatuses":  {"list content in transfer", read},
+	"List":          {"list leases", read},
+	"ListResources": {"list resources of lease", read},
+	"Info":          {"read facts of content", read},
+	"Read":          {"read content", read},
+	"Stat":          {"read facts of snapshot", read},
 
 	"ListContainerStats":    {"read statistics of containers", read},
 	"StreamContainerStats":  {"read statistics of containers", read},

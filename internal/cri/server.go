@@ -2,6 +2,7 @@ package cri
 
 import (
 	"strings"
+	"time"
 
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -13,6 +14,8 @@ type Server struct {
 	Comm string // its name, "" if unknown
 	// State is 0 if unknown.
 	State proc.State
+	// Started is zero if unknown.
+	Started time.Time
 }
 
 // ServerOf returns the process that serves the endpoint.
@@ -24,6 +27,7 @@ func ServerOf(endpoint Endpoint) Server {
 	s := Server{PID: peerPID(path)}
 	if p, err := proc.Default.Read(s.PID); s.PID != 0 && err == nil {
 		s.Comm, s.State = p.Comm, p.State
+		s.Started, _ = proc.Default.Started(p)
 	}
 	return s
 }

@@ -2,6 +2,8 @@ package live
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
@@ -28,6 +31,7 @@ type ImageRegistry struct {
 	status         int
 	user, password string
 	delay          time.Duration
+	bytesPerSecond int
 	requests       []string
 }
 
@@ -48,13 +52,7 @@ func Registry(t testing.TB, names ...string) *ImageRegistry {
 		t.Fatalf("fill registry: %v", err)
 	}
 	for _, n := range names {
-		ref, err := name.ParseReference(r.Image(n))
-		if err != nil {
-			t.Fatalf("fill registry: %v", err)
-		}
-		if err := remote.Write(ref, img, remote.WithContext(t.Context())); err != nil {
-			t.Fatalf("fill registry: %v", err)
-		}
+		r.write(t, n, img)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,13 +79,37 @@ func (r *ImageRegistry) Push(t testing.TB, names ...string) {
 		if err != nil {
 			t.Fatalf("fill registry: %v", err)
 		}
-		ref, err := name.ParseReference(r.Image(n))
-		if err != nil {
+		r.write(t, n, labelled)
+	}
+}
+
+// PushLarge adds the test image with layers of these sizes, in bytes, above it. No
+// compression makes them smaller, and no runtime holds them.
+func (r *ImageRegistry) PushLarge(t testing.TB, name string, sizes ...int) {
+	t.Helper()
+	img, err := image.Busybox()
+	if err != nil {
+		t.Fatalf("fill registry: %v", err)
+	}
+	for _, size := range sizes {
+		data := make([]byte, size)
+		_, _ = rand.Read(data) // never fails
+		file := image.File{Name: fmt.Sprintf("tmp/%d", size), Mode: 0o644, Data: data}
+		if img, err = image.Extend(img, []image.File{file}, v1.Config{Cmd: []string{"sh"}}); err != nil {
 			t.Fatalf("fill registry: %v", err)
 		}
-		if err := remote.Write(ref, labelled, remote.WithContext(t.Context())); err != nil {
-			t.Fatalf("fill registry: %v", err)
-		}
+	}
+	r.write(t, name, img)
+}
+
+func (r *ImageRegistry) write(t testing.TB, n string, img v1.Image) {
+	t.Helper()
+	ref, err := name.ParseReference(r.Image(n))
+	if err != nil {
+		t.Fatalf("fill registry: %v", err)
+	}
+	if err := remote.Write(ref, img, remote.WithContext(t.Context())); err != nil {
+		t.Fatalf("fill registry: %v", err)
 	}
 }
 
@@ -105,6 +127,12 @@ func (r *ImageRegistry) RequirePassword(user, password string) {
 
 // Slow lets every request wait first.
 func (r *ImageRegistry) Slow(delay time.Duration) { r.set(func() { r.delay = delay }) }
+
+// Throttle sends each answer no faster than this; 0 is the end of it, also for answers
+// that are being sent.
+func (r *ImageRegistry) Throttle(bytesPerSecond int) {
+	r.set(func() { r.bytesPerSecond = bytesPerSecond })
+}
 
 // Requests returns the requests seen since the registry was filled, such as
 // "GET /v2/app/manifests/1".
@@ -137,7 +165,7 @@ func (r *ImageRegistry) wrap(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 		default:
-			next.ServeHTTP(w, req)
+			next.ServeHTTP(&throttled{ResponseWriter: w, ctx: req.Context(), registry: r}, req)
 		}
 	})
 }
@@ -153,4 +181,35 @@ func waited(ctx context.Context, delay time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// throttled writes an answer as fast as the registry's knob allows.
+type throttled struct {
+	http.ResponseWriter
+	ctx      context.Context
+	registry *ImageRegistry
+}
+
+// Write sends pieces of a tenth of a second.
+func (t *throttled) Write(b []byte) (int, error) {
+	written := 0
+	for written < len(b) {
+		t.registry.mu.Lock()
+		piece := t.registry.bytesPerSecond / 10
+		t.registry.mu.Unlock()
+		if piece == 0 {
+			piece = len(b)
+		} else if !waited(t.ctx, time.Second/10) {
+			return written, t.ctx.Err()
+		}
+		n, err := t.ResponseWriter.Write(b[written:min(len(b), written+piece)])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		if f, ok := t.ResponseWriter.(http.Flusher); ok && written < len(b) {
+			f.Flush()
+		}
+	}
+	return written, nil
 }

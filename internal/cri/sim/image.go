@@ -107,7 +107,10 @@ func (r *Runtime) PullImage(ctx context.Context, req *runtimeapi.PullImageReques
 	i := r.imageNamed(req.GetImage().GetImage())
 	script := i.ImageScript
 	r.mu.Unlock()
-	if err := sleep(ctx, script.PullTakes); err != nil {
+	end := r.beginTransfer(i, script.PullTakes)
+	err := sleep(ctx, script.PullTakes)
+	end()
+	if err != nil {
 		return nil, err
 	}
 	if script.PullErr != nil {

@@ -59,6 +59,7 @@ type Runtime struct {
 	lastID     int
 	lastStamp  time.Time
 	faults     []*fault
+	transfers  []*transfer
 	calls      []Call
 	events     eventState
 }

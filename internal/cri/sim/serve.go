@@ -8,12 +8,15 @@ import (
 	"sync"
 	"syscall"
 
+	contentapi "github.com/containerd/containerd/api/services/content/v1"
+	leasesapi "github.com/containerd/containerd/api/services/leases/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// newServer makes a gRPC server of both services.
+// newServer makes a gRPC server of the CRI's services, and of those of containerd that show
+// pulls in flight.
 func (r *Runtime) newServer() *grpc.Server {
 	s := grpc.NewServer(
 		grpc.UnaryInterceptor(r.intercept),
@@ -23,6 +26,8 @@ func (r *Runtime) newServer() *grpc.Server {
 	)
 	runtimeapi.RegisterRuntimeServiceServer(s, r)
 	runtimeapi.RegisterImageServiceServer(s, r)
+	contentapi.RegisterContentServer(s, contentService{r: r})
+	leasesapi.RegisterLeasesServer(s, leaseService{r: r})
 	return s
 }
 
