@@ -82,6 +82,8 @@ require (
 	github.com/google/gnostic-models v0.7.1 // indirect
 	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // indirect
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
+	// Not v0.0.22: its UnmarshalJSONStrict returns an error without a text for every
+	// dashboard, and leaves out all panels.
 	github.com/grafana/grafana-foundation-sdk/go v0.0.12
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
