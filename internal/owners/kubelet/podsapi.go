@@ -30,7 +30,9 @@ var errInitializing = errors.New("it has not read all of its sources yet")
 
 // podsFromPodsAPI asks the kubelet's PodsAPI, which needs no credential and names pods only
 // once the kubelet has read all of its sources; errInitializing before that
-// (pkg/kubelet/apis/pods/server.go).
+// (pkg/kubelet/apis/pods/server.go). It is listed and not watched: a watch is told of what
+// changes a pod's status (pkg/kubelet/status/status_manager.go), and so not that a pod is
+// to terminate because no source has it any more.
 func (p *Process) podsFromPodsAPI(ctx context.Context) ([]*v1.Pod, Access, error) {
 	if p.settings.rootDir == "" {
 		return nil, Access{}, errors.New("its root directory is not known")
