@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/pods/stop"
 )
 
 // plant creates a pod of one container by CRI calls alone, as crictl does.
@@ -254,26 +257,88 @@ func TestPodsOfAKubeletThatIsNotThereAreSpared(t *testing.T) {
 	})
 }
 
-func TestInterruptedKillStopsAfterTheCurrentPod(t *testing.T) {
+// The grace periods of several pods pass at the same time, and what is printed is in order.
+func TestManyOrphansAreKilledAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.plant("a", "sleep", "3600") // deaf
-		w.plant("b", "sleep", "3600")
-		c := w.start(nil, "orphans", "--kill", "--grace-period", "30")
-		time.Sleep(5 * time.Second)
-		c.interrupt()
-		c.ends(shell.ExitInterrupted, time.Minute)
-		c.printed("default/a ended\n", "interrupted: 1 orphan not terminated\n")
-		if out := c.out.String(); strings.Contains(out, "default/b:") {
-			t.Errorf("it went on:\n%s", out)
+		const n = 60
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("default/deaf-%02d", i))
+			w.plant(fmt.Sprintf("deaf-%02d", i), "sleep", "3600")
+		}
+		rounds := (n + stop.AtOnce - 1) / stop.AtOnce
+		out := w.ran(0, time.Duration(rounds)*30*time.Second+5*time.Second, "orphans", "--kill", "--rm", "--grace-period", "30")
+		var ended []string
+		for line := range strings.Lines(out) {
+			name, _, call := strings.Cut(line, ": ")
+			if call && len(ended) > 0 && strings.HasPrefix(name, "default/deaf-") && slices.Contains(ended, name) {
+				t.Errorf("a call after the result: %s", line)
+			}
+			if name, removed := strings.CutSuffix(line, " removed\n"); removed {
+				ended = append(ended, name)
+			}
+		}
+		if !slices.Equal(ended, names) {
+			t.Errorf("ended in the order %v", ended)
+		}
+		if calls := len(w.sim.Calls("StopContainer")); calls != n {
+			t.Errorf("%d calls of StopContainer", calls)
+		}
+		expect(t, w.ran(0, time.Second, "orphans"), "no orphans\n")
+	})
+}
+
+func TestInterruptedKillEndsAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for i := range stop.AtOnce + 1 {
+			w.plant(fmt.Sprintf("deaf-%02d", i), "sleep", "3600")
+		}
+		for _, format := range []string{"table", "json"} {
+			w.sim.ClearCalls()
+			c := w.start(nil, "orphans", "--kill", "--rm", "--grace-period", "30", "-o", format)
+			time.Sleep(5 * time.Second)
+			c.interrupt()
+			c.ends(shell.ExitInterrupted, time.Second)
+			c.silent()
+			if format == "table" {
+				c.printed("default/deaf-00 interrupted\n", fmt.Sprintf("interrupted: %d orphans not terminated\n", stop.AtOnce+1))
+			} else if n := strings.Count(c.out.String(), `"result": "interrupted"`); n != stop.AtOnce {
+				t.Errorf("%d interrupted:\n%s", n, c.out.String())
+			}
+			if calls := strings.Join(w.endings(), " "); strings.Count(calls, "StopContainer") != stop.AtOnce || strings.Contains(calls, "Sandbox") || strings.Contains(calls, "Remove") {
+				t.Errorf("calls: %s", calls)
+			}
 		}
 		w.ran(0, time.Minute, "orphans", "--kill", "--rm")
+	})
+}
+
+// A stop of many pods is bounded in the same way, and prints each when it has ended.
+func TestManyPodsAreStoppedAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		args := []string{"rm"}
+		for i := range 60 {
+			args = append(args, fmt.Sprintf("deaf-%02d", i))
+			w.plant(args[i+1], "sleep", "3600")
+		}
+		args = append(args, "quick")
+		w.plant("quick", "true")
+		c := w.start(nil, args...)
+		time.Sleep(40 * time.Second)
+		if n := strings.Count(c.out.String(), " removed\n"); n != stop.AtOnce && n != stop.AtOnce+1 {
+			t.Errorf("%d removed after the first grace period:\n%s", n, c.out.String())
+		}
+		c.ends(0, 25*time.Second)
+		expect(t, w.ran(0, time.Second, "orphans"), "no orphans\n")
 	})
 }
 
 // Between the list and its turn a pod may become somebody's.
 func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.plant("a", "sleep", "3600") // deaf
+		for i := range stop.AtOnce { // those after them have to wait
+			w.plant(fmt.Sprintf("a-%02d", i), "sleep", "3600") // deaf
+		}
 		w.plant("b", "sleep", "3600")
 		c := w.run(keptManifest, "--keep")
 		c.interrupt()
@@ -284,8 +349,8 @@ func TestAPodThatBecomesDesiredMeanwhileIsSpared(t *testing.T) {
 		w.write("desired/b.yaml", strings.ReplaceAll(keptManifest, "kept", "b"))
 		again := w.run(keptManifest)
 		kill.ends(0, time.Minute)
-		kill.printed("default/a ended\n", "default/b spared: "+filepath.Join(w.dir, "desired")+" desires it now\n", "default/kept spared: ")
-		if made := strings.Join(w.endings(), ", "); made != "StopContainer default/a/c, StopPodSandbox default/a" {
+		kill.printed("default/a-00 ended\n", "default/b spared: "+filepath.Join(w.dir, "desired")+" desires it now\n", "default/kept spared: ")
+		if made := strings.Join(w.endings(), ", "); len(w.endings()) != 2*stop.AtOnce || strings.Contains(made, "default/b") || strings.Contains(made, "default/kept") {
 			t.Errorf("calls: %s", made)
 		}
 		// A named source that does not answer any more stops the command.

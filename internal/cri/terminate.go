@@ -22,7 +22,7 @@ type TerminateOptions struct {
 	// Step is called before each runtime call; DryRun makes no call.
 	Step   func(call string)
 	DryRun bool
-	// Failed, unless nil, is called for each call that failed.
+	// Failed, unless nil, is called for each call that failed before the context ended.
 	Failed func(call string, err error)
 }
 
@@ -107,16 +107,19 @@ func (o TerminateOptions) call(ctx context.Context, name string, call func(conte
 }
 
 func (o TerminateOptions) callFor(ctx context.Context, limit time.Duration, name string, call func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if o.Step != nil {
 		o.Step(name)
 	}
 	if o.DryRun {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := call(ctx); err != nil && !errors.Is(err, ErrNotFound) {
-		if o.Failed != nil {
+	if err := call(limited); err != nil && !errors.Is(err, ErrNotFound) {
+		if o.Failed != nil && ctx.Err() == nil {
 			o.Failed(name, err)
 		}
 		return err

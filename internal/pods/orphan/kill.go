@@ -22,12 +22,15 @@ type KillOptions struct {
 	Remove, DryRun bool
 }
 
-// Killer terminates orphans.
+// Killer terminates orphans. It is safe for concurrent use.
 type Killer struct {
 	KillOptions
 	// Finder looks again before each one; its Self is the instance that locks names.
 	Finder *Finder
 	stop.Terminator
+
+	// looking joins the looks before orphans that are terminated at the same time.
+	looking stop.Batch[Orphan, *View]
 }
 
 // Result is what became of an orphan.
@@ -42,6 +45,8 @@ const (
 	Kept    Result = "kept"    // a directory, without Remove
 	Failed  Result = "failed"  // see the error
 	DryRun  Result = "dry-run" // no call was made
+	// Interrupted: the context ended; calls may have been made.
+	Interrupted Result = "interrupted"
 )
 
 // StepFunc is called with each call before it is made, and again with the
@@ -56,15 +61,14 @@ type sparedError struct{ reason string }
 func (e *sparedError) Error() string { return e.reason }
 
 // Kill terminates one orphan if it still is one. reason says why it was spared
-// or kept. An interrupt takes effect before the first call: what has begun is finished.
+// or kept. When ctx ends, the call in flight is canceled and no other one is made.
 func (k *Killer) Kill(ctx context.Context, o Orphan, step StepFunc) (result Result, reason string, err error) {
 	if o.Dir != nil && !k.Remove {
 		return Kept, "--rm removes directories", nil
 	}
-	looking := ctx
-	err = k.Terminate(context.WithoutCancel(ctx), stop.Request{
+	err = k.Terminate(ctx, stop.Request{
 		UID: o.UID, Namespace: o.Namespace, Name: o.Name, Ours: o.Creator != "" || o.Dir != nil, RemoveFiles: o.Creator != "" || o.Dir != nil,
-		Look: func(context.Context) (*pod.Pod, error) { return k.lookAgain(looking, o) },
+		Look: func(ctx context.Context) (*pod.Pod, error) { return k.lookAgain(ctx, o) },
 		TerminateOptions: cri.TerminateOptions{
 			Grace: k.Grace, Escalate: true, Remove: k.Remove, DryRun: k.DryRun,
 			Step: func(call string) { step(call, nil) }, Failed: step,
@@ -73,6 +77,8 @@ func (k *Killer) Kill(ctx context.Context, o Orphan, step StepFunc) (result Resu
 	spared, isSpared := errors.AsType[*sparedError](err)
 	held, isHeld := errors.AsType[*owner.HeldError](err)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return Interrupted, "", nil
 	case errors.Is(err, errGone):
 		return Gone, "", nil
 	case isSpared:
@@ -92,7 +98,7 @@ func (k *Killer) Kill(ctx context.Context, o Orphan, step StepFunc) (result Resu
 // lookAgain returns the orphan's pod as it is now, nil for a directory. The error is a
 // *sparedError if it is no orphan any more, errGone if it is gone.
 func (k *Killer) lookAgain(ctx context.Context, o Orphan) (*pod.Pod, error) {
-	v, err := k.Finder.Look(ctx)
+	v, err := k.looking.Ask(ctx, o, func(ctx context.Context, _ []Orphan) (*View, error) { return k.Finder.Look(ctx) })
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -31,7 +30,11 @@ type Options struct {
 	BesideKubelet bool
 }
 
-// Stopper stops pods of one runtime.
+// AtOnce is how many pods a command terminates at the same time. Most of that time is their
+// grace period.
+const AtOnce = 32
+
+// Stopper stops pods of one runtime. It is safe for concurrent use.
 type Stopper struct {
 	Options
 	Terminator
@@ -41,8 +44,8 @@ type Stopper struct {
 	Dial control.Dialer
 	Log  *slog.Logger
 
-	// asking bounds the questions about several pods: each is one to all owners.
-	asking sync.Mutex
+	// asking joins the questions about several pods: each is one to all owners.
+	asking Batch[*pod.Pod, *owners.Answers]
 }
 
 // Outcome is what became of a pod.
@@ -183,9 +186,9 @@ func (s *Stopper) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, er
 	if err != nil || now == nil {
 		return nil, err
 	}
-	s.asking.Lock()
-	defer s.asking.Unlock()
-	answers, err := s.Owners.Ask(ctx, s.Client, []*pod.Pod{now})
+	answers, err := s.asking.Ask(ctx, now, func(ctx context.Context, all []*pod.Pod) (*owners.Answers, error) {
+		return s.Owners.Ask(ctx, s.Client, all)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type OrphanData struct {
 	Directory  string         `json:"directory,omitempty"` // of the class directory
 	Mounts     []string       `json:"mounts,omitempty"`    // mount points in that directory
 	Why        string         `json:"why"`                 // why it is orphaned
-	Result     string         `json:"result,omitempty"`    // of --kill: ended, removed, spared, gone, kept, failed, dry-run
+	Result     string         `json:"result,omitempty"`    // of --kill: ended, removed, spared, gone, kept, failed, dry-run, interrupted
 	Reason     string         `json:"reason,omitempty"`    // why it was spared, or kept, or failed
 	Steps      []string       `json:"steps,omitempty"`     // the calls of --kill, in order
 }
@@ -161,16 +161,25 @@ func podNames(pods []*inventory.Pod) string {
 	return strings.Join(names, ", ")
 }
 
-// printKilled prints the summary of --kill.
+// printKilled prints the summary of --kill. Those without a result were not begun.
 func printKilled(e *shell.Env, o orphansOptions, found []orphan.Orphan, done []OrphanData) error {
 	if !o.printer.IsTable() {
 		l := output.List{}
 		for i, d := range done {
+			if d.Result == "" {
+				continue
+			}
 			l.Items = append(l.Items, output.Item{Name: found[i].CLIName(), Data: d})
 		}
 		return o.printer.Print(e.Out, l)
 	}
-	if rest := len(found) - len(done); rest > 0 {
+	rest := 0
+	for _, d := range done {
+		if d.Result == "" || d.Result == string(orphan.Interrupted) {
+			rest++
+		}
+	}
+	if rest > 0 {
 		fmt.Fprintf(e.Out, "interrupted: %s not terminated\n", output.Plural(rest, "orphan"))
 	}
 	if o.dryRun && len(found) > 0 {

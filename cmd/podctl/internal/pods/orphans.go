@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
@@ -56,12 +58,12 @@ func orphansCommand(e *shell.Env) *cmdline.Command {
 			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod\n" +
 			"directories below --root without a pod are listed, too.\n" +
 			"CLASS is name-reserved, no-sandbox, not-ready, abandoned, runtime-only or directory.\n" +
-			"--kill terminates them one after the other: StopContainer with the grace period, then without,\n" +
+			fmt.Sprintf("--kill terminates them, %d at a time: StopContainer with the grace period, then without,\n", stop.AtOnce) +
 			"then StopPodSandbox. Before each one all sources are asked again, and a pod that is desired by\n" +
 			"then is spared. Pods that a kubelet created are orphaned only if it answered completely and\n" +
 			"desires them no more; one that it is terminating is left to it. --kill refuses if that is not\n" +
 			"known: the kubelet is stopped, starting, does not answer, or podctl cannot see it.\n" +
-			"Ctrl-C stops it after the current pod.\n" +
+			"Ctrl-C stops it at once; the runtime may go on terminating the pods that were begun.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(append(append(podFilterFlags(), shell.FormatFlags()...),
 			&cli.BoolFlag{Name: "exit-code", Usage: "exit 1 if there are orphans"},
@@ -224,24 +226,31 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 		k.Leftovers = leftovers
 		defer func() { err = errors.Join(err, closeLeftovers()) }()
 	}
-	var errs []error
-	var done []OrphanData
-	for _, orphan := range found {
-		if ctx.Err() != nil {
-			break
-		}
-		d, err := killOrphan(ctx, e, o, k, orphan)
-		done, errs = append(done, d), append(errs, err)
+	errs, done := make([]error, len(found)), make([]OrphanData, len(found))
+	lines := output.NewOrdered(e.Out, len(found))
+	var killing errgroup.Group
+	killing.SetLimit(stop.AtOnce)
+	for i, orphan := range found {
+		killing.Go(func() error {
+			defer lines.Done(i)
+			done[i], errs[i] = killOrphan(ctx, lines.Writer(i), o, k, orphan)
+			return nil
+		})
 	}
+	_ = killing.Wait() // returns no error
 	return errors.Join(append(errs, printKilled(e, o, found, done))...)
 }
 
-// killOrphan terminates one orphan, and prints each call and the result.
-func killOrphan(ctx context.Context, e *shell.Env, o orphansOptions, k *orphan.Killer, found orphan.Orphan) (OrphanData, error) {
+// killOrphan terminates one orphan, and prints each call and the result. Of one that was not
+// begun before ctx ended, the result is empty.
+func killOrphan(ctx context.Context, out io.Writer, o orphansOptions, k *orphan.Killer, found orphan.Orphan) (OrphanData, error) {
 	d := newOrphanData(found)
+	if ctx.Err() != nil {
+		return d, nil
+	}
 	say := func(text string) {
 		if o.printer.IsTable() {
-			fmt.Fprintln(e.Out, output.OneLine(found.Title()+text))
+			fmt.Fprintln(out, output.OneLine(found.Title()+text))
 		}
 	}
 	result, reason, err := k.Kill(ctx, found, func(call string, failure error) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
@@ -140,7 +141,7 @@ func openLeftovers(ctx context.Context, e *shell.Env, g shell.Globals, client *c
 	return l, cgroups.RemoveEmptyParents, nil
 }
 
-// runStop stops the pods at the same time.
+// runStop stops pods, several at a time, and prints what became of each once it is known.
 func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 	client, disconnect, err := shell.Connect(ctx, e, o.Globals)
 	if err != nil {
@@ -172,18 +173,23 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 	found, unknown := target.Pods(all, target.Query{Namespace: o.namespace, Words: o.names, Literal: true})
 	errs := make([]error, len(found))
 	var printing sync.Mutex
-	var stopping sync.WaitGroup
+	var stopping errgroup.Group
+	stopping.SetLimit(stop.AtOnce)
 	for i, p := range found {
-		stopping.Go(func() {
+		stopping.Go(func() error {
+			if errs[i] = ctx.Err(); errs[i] != nil {
+				return nil
+			}
 			outcome, err := s.Stop(ctx, p)
 			if errs[i] = err; err == nil {
 				printing.Lock()
 				defer printing.Unlock()
 				fmt.Fprintln(e.Out, outcomeText(output.OneLine(p.DisplayName()), p.CLIName(), outcome))
 			}
+			return nil
 		})
 	}
-	stopping.Wait()
+	_ = stopping.Wait() // returns no error
 	return errors.Join(append(errs, unknown)...)
 }
 
