@@ -23,8 +23,8 @@ go_build_crio() {
 }
 
 command_crio() {
-	printf '%s\n' /usr/bin/env "CONTAINERS_REGISTRIES_CONF=$RUN/registries.conf" \
-		"CONTAINERS_STORAGE_CONF=$RUN/storage.conf" "$CRIO_DIR/crio" --config "$RUN/crio.conf" --config-dir ""
+	printf '%s\n' /usr/bin/env "CONTAINERS_STORAGE_CONF=$RUN/storage.conf" "$CRIO_DIR/crio" --config "$RUN/crio.conf" --config-dir "" \
+		--registries-conf "$RUN/registries.conf"
 }
 
 install_crio_events() { install_crio; }
