@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/podctl/podctl/internal/sys/bounded"
@@ -28,6 +29,9 @@ func New(p Policy) *Rotator { return &Rotator{policy: p, notReopened: map[string
 // path: also where there is no log, for the runtime then writes to a file without a name,
 // or with that of a rotation that was cut short.
 func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen func(context.Context) error) error {
+	if !r.notReopened[path] && r.isSmall(path) {
+		return nil
+	}
 	l, err := open(path)
 	var info fs.FileInfo
 	if err == nil {
@@ -57,11 +61,29 @@ func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen
 		}
 		delete(r.notReopened, path)
 	}
-	if r.policy.MaxSize < 0 || info.Size() < r.policy.MaxSize {
+	if r.fits(info) {
 		return nil
 	}
 	// What cannot be removed or compressed must not let the log grow for ever.
 	return errors.Join(r.removeAndCompress(ctx, l), r.rename(ctx, l, now, reopen))
+}
+
+// isSmall reports whether there is a regular log that fits, in directories that are no
+// links. It opens nothing, since most logs are small most of the time.
+func (r *Rotator) isSmall(path string) bool {
+	dir := filepath.Dir(path)
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if info, err := os.Lstat(d); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular() && r.fits(info)
+}
+
+// fits reports whether a file is not too large for a log.
+func (r *Rotator) fits(info fs.FileInfo) bool {
+	return r.policy.MaxSize < 0 || info.Size() < r.policy.MaxSize
 }
 
 // checkRegular returns an error for what is no log: whoever has the directory can put a
