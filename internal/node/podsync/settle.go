@@ -1,6 +1,7 @@
 package podsync
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -197,12 +198,20 @@ func sameForNode(old, s *v1.PodStatus) bool {
 			return false
 		}
 	}
-	o, s := cutRuns(old), cutRuns(s)
+	o := *old
 	o.Conditions = s.Conditions
 	o.ResourceClaimStatuses = s.ResourceClaimStatuses
 	o.ExtendedResourceClaimStatus = s.ExtendedResourceClaimStatus
 	o.NodeAllocatableResourceClaimStatuses = s.NodeAllocatableResourceClaimStatuses
-	return equality.Semantic.DeepEqual(o, s)
+	return sameEncoding(&o, s) || equality.Semantic.DeepEqual(cutRuns(&o), cutRuns(s))
+}
+
+// sameEncoding reports whether two statuses have the same encoding, which has times in
+// seconds. Most statuses are those of before, and this is a tenth of the comparison.
+func sameEncoding(a, b *v1.PodStatus) bool {
+	x, errX := a.Marshal()
+	y, errY := b.Marshal()
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 func nodeConditions(s *v1.PodStatus) map[v1.PodConditionType]v1.PodCondition {
