@@ -49,10 +49,15 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 	if answers.Unread != nil {
 		return nil, answers.Unread
 	}
+	read := map[string]bool{}
 	for _, d := range dirs {
+		if read[d.Instance] {
+			continue
+		}
 		if err := f.ReadExit(answers, d.Instance); err != nil {
 			return nil, err
 		}
+		read[d.Instance] = true
 	}
 	f.Known = maps.Clone(answers.Exited)
 	v := &View{Facts: Facts{Answers: answers, Pods: inventory.Merge(listed, answers)}, OwnerIsGone: f.OwnerIsGone}
