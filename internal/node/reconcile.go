@@ -51,13 +51,23 @@ func (n *Node) compareEntries() (w work, desired map[types.UID]Desired, ready bo
 		done := n.pods.step(uid, lifecycle.RemovalDone{Err: err})
 		w.add(done)
 	}
-	in := lifecycle.Input{Desired: desired, Known: map[types.UID]bool{}, InPlace: n.canUpdateInPlace}
+	in := lifecycle.Input{Desired: map[types.UID]Desired{}, Known: map[types.UID]bool{}, InPlace: n.canUpdateInPlace}
 	if n.pods.drain != nil {
 		in.Grace = n.pods.drain.grace
 	}
 	before := map[types.UID]lifecycle.Entry{}
 	for uid, e := range n.pods.entries {
-		before[uid], in.Known[uid] = e.Entry, n.workers.IsPodKnown(uid)
+		d, wanted := desired[uid]
+		known := n.workers.IsPodKnown(uid)
+		if wanted && known && e.IsUpToDate(d) {
+			continue
+		}
+		before[uid], in.Known[uid] = e.Entry, known
+	}
+	for uid, d := range desired {
+		if _, differs := before[uid]; differs || n.pods.entries[uid] == nil {
+			in.Desired[uid] = d
+		}
 	}
 	after, actions := lifecycle.Reconcile(before, in, time.Now())
 	next := work{actions: actions}

@@ -31,14 +31,14 @@ type Known struct {
 // a pod that is not known cannot be running. It must not be called before
 // every desired pod of every source has been seen.
 func (w *Workers) SyncKnownPods(desired []*v1.Pod) map[types.UID]Known {
-	wanted := map[types.UID]bool{}
+	wanted := make(map[types.UID]bool, len(desired))
 	for _, p := range desired {
 		wanted[p.UID] = true
 	}
 
 	w.mu.Lock()
 	w.synced = true
-	known := map[types.UID]Known{}
+	known := make(map[types.UID]Known, len(w.pods))
 	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
 		w.step(uid, Reconcile{Desired: wanted[uid]})
 		if p, ok := w.pods[uid]; ok {

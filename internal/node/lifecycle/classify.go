@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/node/poddir"
@@ -36,20 +38,21 @@ type Findings struct {
 // those only the ones of this instance, or of a name or a workload that it desires. known
 // reports which pods are accounted for.
 func Classify(held []*pod.Pod, known func(types.UID) bool, desired map[types.UID]Desired, instance string) Findings {
-	byName, workloads := map[string]types.UID{}, map[string]bool{"": false}
-	for uid, d := range desired {
-		byName[d.FullName()] = uid
-		workloads[d.Workload] = d.Workload != ""
-	}
 	f := Findings{
 		NotDesired: map[types.UID]bool{},
 		Foreign:    map[types.UID]*pod.Pod{}, ManagedByOther: map[types.UID]error{}, NamesManagedByOther: map[string]error{},
 		Unread: map[types.UID]bool{}, UnreadNames: map[string]bool{},
 	}
-	for _, p := range held {
-		if known(p.UID) {
-			continue
-		}
+	unknown := slices.DeleteFunc(slices.Clone(held), func(p *pod.Pod) bool { return known(p.UID) })
+	if len(unknown) == 0 {
+		return f
+	}
+	byName, workloads := map[string]types.UID{}, map[string]bool{"": false}
+	for uid, d := range desired {
+		byName[d.FullName()] = uid
+		workloads[d.Workload] = d.Workload != ""
+	}
+	for _, p := range unknown {
 		owner := OwnerOf(p)
 		_, same := desired[p.UID]
 		rival, nameDesired := byName[p.FullName()]

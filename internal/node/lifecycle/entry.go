@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -59,6 +60,12 @@ func (e Entry) Leaving() bool {
 
 // IsDesired reports whether a source wants a pod of this UID.
 func (e Entry) IsDesired() bool { return e.Phase != None && (!e.Leaving() || e.Next != nil) }
+
+// IsUpToDate reports whether the pod is active by the version that is desired. Reconcile
+// leaves it as it is while a worker knows it.
+func (e Entry) IsUpToDate(desired Desired) bool {
+	return e.Phase == Active && bytes.Equal(e.Document, desired.Document)
+}
 
 // HoldsName reports whether the pod needs its full name's lock.
 func (e Entry) HoldsName() bool { return e.Phase == Starting || e.Phase == Active || e.Leaving() }

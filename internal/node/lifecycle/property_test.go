@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,7 @@ func (n *fakeNode) reconcile() {
 	known := maps.Clone(n.known)
 	entries, actions := Reconcile(n.entries, Input{Desired: n.desired, Known: known, InPlace: n.inPlace}, n.now)
 	n.say("reconcile %v: %v", slices.Sorted(maps.Keys(n.desired)), actions)
+	n.checkUpToDate(known, entries, actions)
 	n.entries = entries
 	for _, e := range entries {
 		n.broken = append(n.broken, violations(e)...)
@@ -141,6 +143,20 @@ func (n *fakeNode) reconcile() {
 			delete(n.known, uid)
 		}
 	}
+}
+
+// checkUpToDate: what is up to date changes nothing, whether it is in the input or not.
+func (n *fakeNode) checkUpToDate(known map[types.UID]bool, after map[types.UID]Entry, actions []Action) {
+	entries, desired := maps.Clone(n.entries), maps.Clone(n.desired)
+	for uid, e := range n.entries {
+		if d, wanted := desired[uid]; wanted && known[uid] && e.IsUpToDate(d) {
+			n.must(reflect.DeepEqual(after[uid], e), "%s is up to date, and becomes %s", uid, after[uid])
+			delete(entries, uid)
+			delete(desired, uid)
+		}
+	}
+	_, without := Reconcile(entries, Input{Desired: desired, Known: known, InPlace: n.inPlace}, n.now)
+	n.must(reflect.DeepEqual(without, actions), "%v without what is up to date", without)
 }
 
 // check is what must hold after each turn.
