@@ -67,7 +67,7 @@ bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG a
 	@hack/with-runtime containerd bash -c 'go -C test run ./bench -podctl $(CURDIR)/bin/podctl -r "$$CONTAINER_RUNTIME_ENDPOINT" $(BENCHFLAGS)'
 
 .PHONY: scale
-scale: build ## measure an agent with 10, 100, 1,000 and 5,000 pods of the simulated runtime, which needs no root
+scale: build ## measure an agent with 10, 100, 1,000, 2,500 and 5,000 pods of the simulated runtime, which needs no root
 	@go -C test run ./bench -podctl $(CURDIR)/bin/podctl -only scale $(BENCHFLAGS)
 
 .PHONY: dead

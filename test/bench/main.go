@@ -46,7 +46,7 @@ func main() {
 		names = append(names, p.name)
 	}
 	usual := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(apart, name) })
-	pods, scale, only, list := "1,20,60", "10,100,1000,5000", strings.Join(usual, ","), false
+	pods, scale, only, list := "1,20,60", "10,100,1000,2500,5000", strings.Join(usual, ","), false
 	flag.StringVar(&o.endpoint, "r", "", "CRI `endpoint`")
 	flag.StringVar(&o.podctl, "podctl", "bin/podctl", "the `program` to measure; empty for the bare calls alone")
 	flag.StringVar(&only, "only", only, "what to measure, separated by commas")

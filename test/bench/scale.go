@@ -71,7 +71,7 @@ func scaleCurve(ctx context.Context, o options, title string, numbers []int, ser
 		fmt.Fprintln(t)
 		t.Flush()
 	}
-	fmt.Println("goals at 1,000: idle CPU 2 %, RSS 120 MB; the cost of a pod does not grow with their number")
+	fmt.Println("goals at 1,000: idle CPU 1 %, RSS 90 MB; at 2,500: 2.5 %, 200 MB; at 5,000: 4 %, 300 MB; the cost of a pod does not grow with their number")
 	fmt.Println()
 	return nil
 }
