@@ -50,6 +50,8 @@ type Info struct {
 	Unready []event.Unready
 	// BackOffs are those of the containers whose last start was put off, by name.
 	BackOffs map[string]podsync.BackOff
+	// Start is how far its start is.
+	Start pod.Start
 	// Grace is the grace period in seconds that the stop amounts to, 0 where
 	// none is given; StopRequested is when the stop began.
 	Grace         int64

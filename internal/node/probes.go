@@ -6,6 +6,7 @@ import (
 
 	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/node/probe"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
@@ -29,6 +30,8 @@ type containerReader struct{ n *Node }
 func (r containerReader) BackOffs(uid types.UID) map[string]podsync.BackOff {
 	return r.n.sync.BackOffs(uid)
 }
+
+func (r containerReader) Start(uid types.UID) pod.Start { return r.n.sync.Start(uid) }
 
 func (r containerReader) Unready(uid types.UID) []event.Unready {
 	return r.n.sync.MaskedUnready(uid, r.n.probes.Unready(uid))

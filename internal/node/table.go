@@ -50,6 +50,8 @@ type containerFacts interface {
 	Unready(uid types.UID) []event.Unready
 	// BackOffs returns the back-offs of those that wait, by name.
 	BackOffs(uid types.UID) map[string]podsync.BackOff
+	// Start returns how far the start of the pod is.
+	Start(uid types.UID) pod.Start
 }
 
 // newPodTable returns an empty table, whose workers have yet to be set.

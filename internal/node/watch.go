@@ -36,7 +36,7 @@ func (t *podTable) info(uid types.UID, e *entry, w worker.Info) Info {
 		Pod: withDebug(e.Pod, e.record.Debug), Status: e.status, WorkerPhase: e.stage, Lifecycle: e.Phase,
 		Desired: e.IsDesired(), Adopted: e.Origin == lifecycle.Adopted, Again: e.hasNext(), Stopped: e.record.StayStopped && !e.hasNext(),
 		Rejected: e.Rejection, Wait: e.Wait, Op: w.Running, OpSince: w.RunningSince, NextWake: w.NextWake,
-		LastError: w.LastError, Grace: w.Grace, Unready: t.containers.Unready(uid), BackOffs: t.containers.BackOffs(uid),
+		LastError: w.LastError, Grace: w.Grace, Unready: t.containers.Unready(uid), BackOffs: t.containers.BackOffs(uid), Start: t.containers.Start(uid),
 	}
 	if e.Phase == lifecycle.Waiting && e.Wait.Reason.Blocked() {
 		info.Rejected = e.Wait.Err

@@ -20,7 +20,9 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 	r.endTurn()
 	ip := r.podIP(r.p, r.ips)
 	target := handler.Target{ContainerID: id, Container: c, PodIP: ip, Brief: r.maskOf(r.p.UID).Brief}
+	leave := r.enter(pod.StepHook, c.Name, "")
 	ran, err := handler.RunHook(ctx, r.opt.Runtime, target, c.Lifecycle.PostStart)
+	leave()
 	r.fellBack(r.p, ran)
 	if err == nil {
 		return nil

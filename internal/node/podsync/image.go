@@ -65,7 +65,9 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 	r.acted = true
 	r.endTurn()
 	start := r.opt.Now()
+	leave := r.enter(pod.StepPull, c.Name, c.Image)
 	ref, err := r.pullImage(ctx, name)
+	leave()
 	if err != nil {
 		reason, text := pullFailure(c.Image, message(err))
 		if ctx.Err() == nil {

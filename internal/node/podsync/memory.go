@@ -46,6 +46,8 @@ type memory struct {
 	mask *secret.Mask
 	// pending and progress are the conditions of a resize, nil without one.
 	pending, progress *v1.PodCondition
+	// start is how far the start of the pod is.
+	start pod.Start
 }
 
 // BackOffs returns the back-offs of the pod's containers whose last start was put off,

@@ -19,6 +19,9 @@ func (r *run) mount(ctx context.Context) error {
 	if len(r.p.Spec.Volumes) == 0 && !r.plan.Starts() {
 		return nil
 	}
+	if r.plan.Starts() {
+		defer r.enter(pod.StepVolumes, "", "")()
+	}
 	memory := r.opt.Node.Allocatable[v1.ResourceMemory]
 	paths, err := r.opt.Volumes.Mount(ctx, r.p, pod.VolumeInput{
 		Objects:  r.objects,

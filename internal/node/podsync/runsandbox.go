@@ -84,7 +84,9 @@ func (r *run) runSandbox(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		leave := r.enter(pod.StepSandbox, "", "")
 		id, err := r.opt.Runtime.RunPodSandbox(context.WithoutCancel(ctx), cfg, handler)
+		leave()
 		if err == nil {
 			r.sandboxID, r.sandbox = id, cfg
 			return nil

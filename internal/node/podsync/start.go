@@ -62,7 +62,10 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 	}
 	r.m.actuated[c.Name] = actuated{id, pod.AmountsOf(r.p, c)}
 	r.normal(r.p, c.Name, event.Created, "Container created")
-	if err := r.opt.Runtime.StartContainer(context.WithoutCancel(ctx), id); err != nil {
+	leave := r.enter(pod.StepStart, c.Name, "")
+	err := r.opt.Runtime.StartContainer(context.WithoutCancel(ctx), id)
+	leave()
+	if err != nil {
 		text := replaceID(message(err), id, c.Name)
 		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.Waiting{Reason: reasonRun, Message: text}, "Error: %s", text)
 		return &StartError{Container: c.Name, Reason: reasonRun, Message: message(err), err: err}
@@ -108,7 +111,9 @@ func (r *run) create(ctx context.Context, start Start, image *pod.Image) (id str
 			return "", &StartError{Container: c.Name, Reason: reasonConfig, Message: cause(err), err: err}
 		}
 		r.acted = true
+		leave := r.enter(pod.StepCreate, c.Name, "")
 		id, err := r.opt.Runtime.CreateContainer(context.WithoutCancel(ctx), r.sandboxID, cfg, r.sandbox)
+		leave()
 		if err == nil {
 			return id, nil
 		}
@@ -191,6 +196,7 @@ func (r *run) takeTurn(ctx context.Context) error {
 	if r.leave != nil || r.opt.Starts == nil {
 		return nil
 	}
+	defer r.enter(pod.StepTurn, "", "")()
 	leave, err := r.opt.Starts.Enter(ctx, r.p)
 	if err != nil {
 		return err

@@ -58,7 +58,10 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (res Result, err error)
 		}
 		return res, nil
 	}
-	err = r.carryOut(ctx)
+	r.beginStart()
+	if err = r.carryOut(ctx); err == nil {
+		r.endStart()
+	}
 	res.Acted, res.Resized = r.acted, r.plan.resizes() && err == nil
 	res.Started = r.started
 	res.Status = s.publish(p, r.st, false, nil)

@@ -47,6 +47,7 @@ type Worker struct {
 	Unready  []event.Unready `json:"unready,omitempty"`  // containers whose probes failed when they were last asked
 	NotReady string          `json:"notReady,omitempty"` // which readiness gates keep a pod with ready containers from being ready
 	Waiting  []Waiting       `json:"waiting,omitempty"`  // containers that could not start
+	Start    pod.Start       `json:"start,omitzero"`     // how far the start of the pod is, and how long its steps took
 
 	Operation      string        `json:"operation,omitempty"`     // in flight: sync, terminate, terminate-runtime, cleanup
 	OperationSince time.Time     `json:"operationSince,omitzero"` // when the operation began

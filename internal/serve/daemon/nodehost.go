@@ -81,7 +81,7 @@ func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
 		Phase: s.Phase.String(), Since: s.Since, PodPhase: cmp.Or(i.Status.Phase, v1.PodPending), WaitReason: i.WaitReason(),
 		Desired: i.Desired, Orphan: s.Orphan, HasConfig: s.Pod() != nil, Static: s.Pod() != nil && pod.IsStatic(s.Pod()),
 		Adopted: i.Adopted, Stopped: i.Stopped, Again: i.Again, WaitsForName: s.NameHolder,
-		LastDone: s.LastDone, LastError: s.LastError, NextWake: i.NextWake, Unready: i.Unready, NotReady: pod.UnmetGates(&i.Status),
+		LastDone: s.LastDone, LastError: s.LastError, NextWake: i.NextWake, Unready: i.Unready, NotReady: pod.UnmetGates(&i.Status), Start: i.Start,
 	}
 	d := i.Display()
 	w.PodStatus, w.Ready, w.Containers, w.Restarts = d.Status, d.Ready, d.Containers, d.Restarts
