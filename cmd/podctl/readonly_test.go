@@ -58,6 +58,7 @@ func TestReadOnlyRefusesWhatChangesSomething(t *testing.T) {
 		{"orphans", false},
 		{"orphans --kill", true},
 		{"orphans --kill --rm --dry-run", false},
+		{"starting", false},
 		{"terminating", false},
 		{"preempt -f pod.yaml", false},
 		{"preempt --dry-run -f pod.yaml", false},

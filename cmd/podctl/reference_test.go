@@ -137,7 +137,7 @@ func (s typeSources) document(b *strings.Builder, printed reflect.Type) {
 		s.read[path] = parseTypes(s.t, filepath.Join("../..", path))
 	}
 	name := printed.Name()
-	if pkg := filepath.Base(path); pkg == "control" || pkg == "event" || pkg == "describe" { // fields name these types with it
+	if pkg := filepath.Base(path); slices.Contains([]string{"control", "event", "describe", "pod", "starting"}, pkg) { // fields name these types with it
 		name = pkg + "." + name
 	}
 	typeReference(s.t, b, name, s.read[path][printed.Name()])

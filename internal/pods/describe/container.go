@@ -31,7 +31,9 @@ type Container struct {
 	Message        string    `json:"message,omitempty"`        // why it waits, in words
 	RetryAt        time.Time `json:"retryAt,omitzero"`         // end of the back-off
 	BackOffSeconds float64   `json:"backOffSeconds,omitempty"` // all of the back-off of a container that exited
+	Started        *bool     `json:"started,omitempty"`        // by the pod's status: its startup probe has succeeded, or it has none
 	Ready          *bool     `json:"ready,omitempty"`          // by the pod's status
+	Starting       bool      `json:"starting,omitempty"`       // it runs, and its owner has not finished its start: the postStart hook runs
 	Restarts       int32     `json:"restarts"`                 // as kubectl counts them
 	StartedAt      time.Time `json:"startedAt,omitzero"`       // of a container that runs
 	PID            int       `json:"pid,omitempty"`            // of its first process, in the runtime's PID namespace
@@ -42,15 +44,16 @@ type Container struct {
 
 	OtherRuns []Attempt `json:"otherRuns,omitempty"` // older attempts that run, too, or may run
 
-	Command  []string          `json:"command,omitempty"`  // of the spec
-	Args     []string          `json:"args,omitempty"`     // of the spec
-	Env      []Env             `json:"env,omitempty"`      // of the spec
-	Ports    []string          `json:"ports,omitempty"`    // PORT/PROTOCOL, and the host's port
-	Requests map[string]string `json:"requests,omitempty"` // of the spec
-	Limits   map[string]string `json:"limits,omitempty"`   // of the spec
-	Probes   []Probe           `json:"probes,omitempty"`   // of the spec, with the last result of those that fail
-	Mounts   []Mount           `json:"mounts,omitempty"`   // of the spec, else all of the runtime
-	Cgroup   *Cgroup           `json:"cgroup,omitempty"`   // of a container that runs
+	Command   []string          `json:"command,omitempty"`   // of the spec
+	Args      []string          `json:"args,omitempty"`      // of the spec
+	Env       []Env             `json:"env,omitempty"`       // of the spec
+	Ports     []string          `json:"ports,omitempty"`     // PORT/PROTOCOL, and the host's port
+	Requests  map[string]string `json:"requests,omitempty"`  // of the spec
+	Limits    map[string]string `json:"limits,omitempty"`    // of the spec
+	Probes    []Probe           `json:"probes,omitempty"`    // of the spec, with the last result of those that fail
+	PostStart string            `json:"postStart,omitempty"` // handler of the hook of the spec
+	Mounts    []Mount           `json:"mounts,omitempty"`    // of the spec, else all of the runtime
+	Cgroup    *Cgroup           `json:"cgroup,omitempty"`    // of a container that runs
 
 	LogPath  string   `json:"logPath,omitempty"`      // file that its newest attempt writes
 	LogLines []string `json:"lastLogLines,omitempty"` // of a container that failed

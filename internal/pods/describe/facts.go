@@ -122,6 +122,7 @@ type Volume struct {
 	Name   string `json:"name"`             // of the volume
 	Kind   string `json:"kind"`             // emptyDir, configMap, …
 	Source string `json:"source,omitempty"` // name of the object, path, medium
+	Type   string `json:"type,omitempty"`   // of a hostPath: what has to be there: Directory, File, …
 }
 
 // Event is something that happened to the pod.

@@ -86,6 +86,9 @@ func (p *page) container(c *Container) {
 		if c.PID != 0 {
 			state += fmt.Sprintf(", pid %d", c.PID)
 		}
+		if c.Starting {
+			state += ", its postStart hook runs"
+		}
 		if c.Ready != nil && c.Kind != KindInit {
 			state += map[bool]string{true: ", ready", false: ", not ready"}[*c.Ready]
 		}
@@ -122,6 +125,7 @@ func (p *page) container(c *Container) {
 	for _, probe := range c.Probes {
 		p.row(key(probe.Type), joined(": ", joined(" every ", probe.Handler, period(probe.Period)), probe.text()))
 	}
+	p.row(key("postStart"), c.PostStart)
 	p.row(key("ports"), strings.Join(c.Ports, ", "))
 	for _, e := range c.Env {
 		p.row(key("env"), e.Name+cmp.Or(prefixed(" from ", e.From), "="+e.Value))

@@ -84,6 +84,9 @@ func specContainer(c *v1.Container, kind Kind) Container {
 			to.Probes = append(to.Probes, Probe{Type: p.kind, Handler: handlerText(p.probe.ProbeHandler), Period: p.probe.PeriodSeconds})
 		}
 	}
+	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+		to.PostStart = hookText(c.Lifecycle.PostStart)
+	}
 	return to
 }
 
@@ -124,6 +127,13 @@ func valueFrom(s *v1.EnvVarSource) string {
 	return "unknown source"
 }
 
+func hookText(h *v1.LifecycleHandler) string {
+	if h.Sleep != nil {
+		return fmt.Sprintf("sleep %ds", h.Sleep.Seconds)
+	}
+	return handlerText(v1.ProbeHandler{Exec: h.Exec, HTTPGet: h.HTTPGet, TCPSocket: h.TCPSocket})
+}
+
 func handlerText(h v1.ProbeHandler) string {
 	switch {
 	case h.HTTPGet != nil:
@@ -149,6 +159,9 @@ func specVolumes(p *v1.Pod) []Volume {
 		v := &p.Spec.Volumes[i]
 		kind, source := volumeSource(&v.VolumeSource)
 		all = append(all, Volume{Name: v.Name, Kind: kind, Source: source})
+		if v.HostPath != nil && v.HostPath.Type != nil {
+			all[i].Type = string(*v.HostPath.Type)
+		}
 	}
 	return all
 }

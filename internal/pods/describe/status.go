@@ -169,10 +169,11 @@ func (o observed) addOwner(c *Container) {
 	if s == nil {
 		return
 	}
-	c.Restarts, c.Ready = max(c.Restarts, s.RestartCount), &s.Ready
+	c.Restarts, c.Ready, c.Started = max(c.Restarts, s.RestartCount), &s.Ready, s.Started
 	if r := s.State.Running; r != nil && o.listed == nil { // the runtime did not answer
 		c.State, c.StartedAt = stateRunning, r.StartedAt.Time
 	}
+	c.Starting = s.State.Waiting != nil && c.State == stateRunning && c.PostStart != ""
 	if w := s.State.Waiting; w != nil && c.State != stateRunning {
 		if c.End != nil {
 			c.Last, c.End = c.End, nil

@@ -15,6 +15,13 @@ const (
 	cgroupFreeze = "cgroup.freeze"
 )
 
+// FrozenBy returns the file of the cgroup that freezes a process, "" if none does; root is
+// where cgroups are mounted.
+func FrozenBy(fs proc.FS, root string, pid int) string {
+	of, _ := fs.Cgroups(pid)
+	return cgroups{root, of}.frozenBy()
+}
+
 // cgroups are the cgroups of one process, as directories.
 type cgroups struct {
 	// root is where cgroups are mounted: /sys/fs/cgroup.

@@ -57,7 +57,7 @@ func judgeCgroup(f Facts, c Container) (Verdict, bool) {
 	if c.Frozen == "" {
 		return Verdict{}, false
 	}
-	return Verdict{LayerCgroup, Observed, fmt.Sprintf("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen), []string{thaw(c.Frozen)}}, true
+	return Verdict{LayerCgroup, Observed, fmt.Sprintf("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen), []string{Thaw(c.Frozen)}}, true
 }
 
 func judgeProcess(f Facts, c Container) (Verdict, bool) {

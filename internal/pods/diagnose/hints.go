@@ -74,8 +74,8 @@ func (f Facts) checkNetwork() []string {
 	return f.orForce("crictl inspectp " + pod.ShortID(f.Sandbox))
 }
 
-// thaw returns the command that thaws a cgroup.
-func thaw(dir string) string {
+// Thaw returns the command that thaws the cgroup of a file that FrozenBy returned.
+func Thaw(dir string) string {
 	if filepath.Base(dir) == freezerState {
 		return "echo THAWED > " + dir
 	}

@@ -98,7 +98,7 @@ func (v KubeletView) unlisted(listed []*inventory.Pod) []*inventory.Pod {
 		if known[uid] || !v.terminates(uid) {
 			continue
 		}
-		p := &inventory.Pod{UID: uid, Name: string(uid)}
+		p := &inventory.Pod{UID: uid, Name: string(uid), Verdict: owners.Verdict{Relation: owners.Terminates, Kind: owners.ByKubelet}}
 		if named := v.pods[uid]; named != nil {
 			p.Namespace, p.Name = named.Namespace, named.Name
 		}

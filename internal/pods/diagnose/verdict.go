@@ -9,12 +9,12 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
-// Layer is what a terminating pod waits for.
+// Layer is what a pod waits for that is terminating, or starting (see package starting).
 type Layer string
 
 // The layers.
 const (
-	LayerNone    Layer = "-" // nothing is stuck
+	LayerNone    Layer = "-" // nothing is stuck, or it is not known what is
 	LayerWorker  Layer = "worker"
 	LayerRuntime Layer = "runtime"
 	LayerShim    Layer = "shim"
@@ -26,7 +26,20 @@ const (
 	LayerLock    Layer = "lock"
 )
 
-// StuckLayers returns every layer but LayerNone.
+// The layers that only a starting pod waits for.
+const (
+	LayerAdmission   Layer = "admission"   // the node does not take the pod: its name, a port, resources
+	LayerConfig      Layer = "config"      // what the manifest refers to or asks for
+	LayerDevice      Layer = "device"      // a device of the host
+	LayerDisk        Layer = "disk"        // a file system is full
+	LayerImage       Layer = "image"       // the image: it does not exist, or not for this machine
+	LayerRegistry    Layer = "registry"    // the registry of the image, and the way to it
+	LayerProbe       Layer = "probe"       // a probe does not succeed
+	LayerApplication Layer = "application" // the program of the container
+	LayerKernel      Layer = "kernel"      // the kernel kills or refuses the process
+)
+
+// StuckLayers returns every layer that a terminating pod can be stuck in.
 func StuckLayers() []Layer {
 	return []Layer{LayerWorker, LayerRuntime, LayerShim, LayerHook, LayerCgroup, LayerProcess, LayerVolume, LayerNetwork, LayerLock}
 }

@@ -64,9 +64,14 @@ func (p *Pod) Abandoned() bool {
 }
 
 // Kind returns the kind of owner. A pod that podctl did not create and that has a kubelet's
-// annotation or labels is a kubelet's.
+// annotation or labels is a kubelet's; so is one that a kubelet names and the runtime does not
+// list.
 func (p *Pod) Kind() Kind {
 	switch {
+	case p.Runtime == nil && p.Manager == nil && p.Verdict.Kind == owners.ByKubelet:
+		return KindKubelet
+	case p.Runtime == nil && p.Manager == nil:
+		return KindOther
 	case p.Creator != "" || p.Managed() || p.Runtime == nil:
 		return KindPodctl
 	case p.madeByKubelet():
@@ -104,7 +109,7 @@ func (p *Pod) DistinctUID() types.UID {
 // else the kind of owner.
 func (p *Pod) Owner() string {
 	switch {
-	case p.Managed() || p.Runtime == nil:
+	case p.Manager != nil && (p.Managed() || p.Runtime == nil):
 		return p.Manager.Name
 	case p.Creator != "":
 		return p.Creator

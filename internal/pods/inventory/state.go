@@ -14,7 +14,7 @@ func (p *Pod) Terminating() bool {
 	if p.Manager != nil {
 		return p.Worker.Terminating()
 	}
-	if p.Verdict.Relation == owners.Terminates && p.Runtime.MayBeRunning() || p.Object != nil && p.Object.DeletionTimestamp != nil {
+	if p.Verdict.Relation == owners.Terminates && p.Runtime != nil && p.Runtime.MayBeRunning() || p.Object != nil && p.Object.DeletionTimestamp != nil {
 		return true
 	}
 	return !p.SandboxReady() && p.RunningContainers() > 0

@@ -112,6 +112,10 @@ func (f FS) SamePIDNamespace(pid int) (bool, error) {
 // process sees them.
 func (f FS) Root(pid int) string { return f.path(pid, "root") }
 
+// WorkingDir returns the path through which the working directory of a process is seen as the
+// process sees it.
+func (f FS) WorkingDir(pid int) string { return f.path(pid, "cwd") }
+
 // Sockets returns the inodes of the sockets that a process has open; none if
 // its descriptors must not be read.
 func (f FS) Sockets(pid int) []uint32 {

@@ -39,7 +39,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodePage,
-		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, event.HostPort{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
+		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
 			describe.Cgroup{}, pod.PSI{}, pod.Stall{}, describe.Condition{}, describe.Container{}, describe.Attempt{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
 			describe.Mount{}, describe.Volume{}, describe.Event{}, describe.Unread{},
 		},
@@ -94,7 +94,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 	}
 	endpoint := s.Client.Endpoint()
 	return o.describe(ctx, e, s.Pods, describe.Collector{
-		Runtime: s.Client, Kubelet: &s.Answers.Kubelet, Events: podEvents(s.Paths.Root),
+		Runtime: s.Client, Kubelet: &s.Answers.Kubelet, Events: PodEvents(s.Paths.Root),
 		Diagnose: diagnose.Collector{
 			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		},

@@ -11,9 +11,9 @@ import (
 // maxEvents is how many events of a pod describe shows.
 const maxEvents = 20
 
-// podEvents returns a function that reads the newest events of a pod from the journal
+// PodEvents returns a function that reads the newest events of a pod from the journal
 // below podctl's root directory, repeated ones once.
-func podEvents(root string) func(context.Context, *inventory.Pod) ([]describe.Event, error) {
+func PodEvents(root string) func(context.Context, *inventory.Pod) ([]describe.Event, error) {
 	return func(_ context.Context, p *inventory.Pod) ([]describe.Event, error) {
 		entries, err := journal.ReadPod(journal.Dir(root), p.UID)
 		if err != nil {

@@ -17,6 +17,7 @@ func Commands(e *shell.Env) []*cmdline.Command {
 		conditionCommand(e),
 		rmCommand(e),
 		orphansCommand(e),
+		startingCommand(e),
 		terminatingCommand(e),
 	}
 }

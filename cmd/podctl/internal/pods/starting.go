@@ -1,0 +1,161 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/starting"
+)
+
+// startingOptions are the options of `podctl starting`.
+type startingOptions struct {
+	shell.Globals
+	inventory.Filter
+	shell.ListOptions
+}
+
+func startingCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "starting",
+		Usage:   "list pods that should run and do not: the step they are in, which layer is stuck, and the next command to try",
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:  cmdline.Reads,
+		OnNodes: cmdline.NodeList,
+		Data:    []any{StartingPod{}, terminatingMetadata{}, starting.Evidence{}},
+		Description: "A pod is listed if a podctl process or the kubelet desires it and a container of it does not\n" +
+			"run, or is not ready; and if nobody is known to have it, and its sandbox is being made or has no\n" +
+			"container that was started.\n" +
+			"STEP is how far it is: admission, host-port, device, queue, object, volume, sandbox, network,\n" +
+			"pull, create, start, hook (postStart), init, startup-probe, readiness, restart. SINCE is how long\n" +
+			"it has been there. LAYER is what it waits for: worker, admission, config, device, disk, volume,\n" +
+			"network, registry, image, runtime, shim, cgroup, kernel, hook, probe, application, lock; - while\n" +
+			"nothing is stuck, or if that is not known. What was observed, and the next commands, are below.\n" +
+			"-o is " + output.Formats + ".",
+		Flags: append(podFilterFlags(), shell.ListFlags()...),
+		Action: func(c *cli.Context) error {
+			o := startingOptions{Globals: shell.ReadGlobals(c)}
+			var err error
+			if o.Filter, err = readPodFilter(c); err != nil {
+				return err
+			}
+			if o.ListOptions, err = shell.ReadList(c); err != nil {
+				return err
+			}
+			return runStarting(c.Context, e, o)
+		},
+	}
+}
+
+// logLines is how many lines of the log of a container that failed are read.
+const logLines = 3
+
+func runStarting(ctx context.Context, e *shell.Env, o startingOptions) error {
+	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
+		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
+		if err != nil {
+			return err
+		}
+		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
+		paths, err := o.Paths(endpoint)
+		if err != nil {
+			return err
+		}
+		l := startingLister{env: e, opts: o, reader: shell.NewReader(e, dir), warn: new(sync.Once)}
+		l.reader.Kubelet = owners.KubeletAlways
+		l.collector = &starting.Collector{
+			Describe: describe.Collector{
+				Dial: e.Dial, Cgroups: cgroup.Mounts, Now: e.Now, Events: look.PodEvents(paths.Root), KernelLog: describe.ReadKernelLog, LogLines: logLines,
+			},
+			Proc: e.Procs, Cgroups: cgroup.Mounts, Server: cri.ServerOf(endpoint),
+		}
+		client, stop, err := shell.Connect(ctx, e, o.Globals)
+		if err != nil {
+			return o.Show(ctx, e, "", func(ctx context.Context) (output.List, error) { return l.reported(ctx, err) })
+		}
+		defer stop()
+		l.client, l.collector.Runtime, l.collector.Describe.Runtime = client, client, client
+		return o.Show(ctx, e, "no starting pods", l.list)
+	})
+}
+
+// startingLister lists pods that should run and do not.
+type startingLister struct {
+	env       *shell.Env
+	opts      startingOptions
+	client    *cri.Client
+	reader    inventory.Reader
+	collector *starting.Collector
+	warn      *sync.Once // about the kubelet
+}
+
+func (l startingLister) list(ctx context.Context) (output.List, error) {
+	all, answers, err := l.reader.Read(ctx, l.client, l.reader.Start(ctx))
+	switch {
+	case err != nil && l.opts.Watch:
+		return output.List{}, err
+	case err != nil:
+		return l.reported(ctx, err)
+	}
+	l.warnOfKubelet(&answers.Kubelet, all)
+	l.collector.Kubelet, l.collector.Describe.Kubelet = &answers.Kubelet, &answers.Kubelet
+	list, unlisted := l.examine(ctx, all)
+	all = append(all, unlisted...)
+	return list, missing(l.opts.Resolve(all).Unmatched(all), all, l.opts.Watch)
+}
+
+// warnOfKubelet warns if the pods that a kubelet desires are not known.
+func (l startingLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
+	err := k.Err
+	switch {
+	case k.FindErr != nil:
+		err = k.FindErr
+	case k.Process == nil:
+		err = &kubelet.AbsentError{}
+	}
+	seen := k.Process != nil || slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet })
+	if err != nil && seen {
+		l.warn.Do(func() { fmt.Fprintf(l.env.Errw, "warning: pods that a kubelet desires are not known: %v\n", err) })
+	}
+}
+
+// examine returns the starting ones of the pods that the user selects, and the pods of which
+// the runtime lists nothing.
+func (l startingLister) examine(ctx context.Context, all []*inventory.Pod) (output.List, []*inventory.Pod) {
+	unlisted := l.collector.Unlisted(all)
+	shown := slices.Concat(all, unlisted)
+	filter := l.opts.Resolve(shown)
+	shown = slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !filter.Selects(p) })
+	var found []*startingPod
+	for i, f := range l.collector.Starting(ctx, shown) {
+		if f != nil {
+			found = append(found, &startingPod{shown[i], f})
+		}
+	}
+	return startingList(found, l.env.Now()), unlisted
+}
+
+// reported returns what live podctl processes report while the runtime does not answer, and
+// the runtime's error.
+func (l startingLister) reported(ctx context.Context, err error) (output.List, error) {
+	pods := shell.Reported(l.env, l.reader, l.reader.Start(ctx), err)
+	if ctx.Err() != nil {
+		return output.List{}, err
+	}
+	l.collector.Runtime, l.collector.Describe.Runtime = nil, nil
+	list, _ := l.examine(ctx, pods)
+	return list, err
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/pods"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri/sim"
+)
+
+const startless = `
+apiVersion: v1
+kind: Pod
+metadata: {name: fine}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: busybox, command: [sleep, "3600"]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: crash}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: busybox, command: [sh, -c, "echo no config; exit 3"]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: image}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: c, image: "registry.test/missing:1"}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: path}
+spec:
+  terminationGracePeriodSeconds: 1
+  volumes: [{name: v, hostPath: {path: /nosuch, type: Directory}}]
+  containers: [{name: c, image: busybox, command: [sleep, "3600"], volumeMounts: [{name: v, mountPath: /v}]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: hook}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: c
+    image: busybox
+    command: [sleep, "3600"]
+    lifecycle: {postStart: {exec: {command: [sleep, "600"]}}}
+`
+
+// Each pod that should run and does not is listed with its step, its layer and the next
+// command, and leaves the list once it runs.
+func TestStartingNamesStepAndLayer(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.sim.SetImage("registry.test/missing:1", sim.ImageScript{Absent: true, PullErr: status.Error(codes.NotFound, "registry.test/missing:1: not found")})
+		c := w.run(startless)
+		time.Sleep(15 * time.Second)
+		out := w.ran(0, 5*time.Second, "starting", "-o", "json")
+		var listed []pods.StartingPod
+		if err := json.Unmarshal([]byte(out), &listed); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, p := range listed {
+			got[p.Metadata.Name] = strings.Join([]string{string(p.Step), string(p.Layer), string(p.Confidence), p.Evidence[0].Text, p.Next[0]}, " | ")
+			if p.Since.IsZero() || p.Owner == "" {
+				t.Errorf("%+v", p)
+			}
+		}
+		for name, want := range map[string]string{
+			"crash": "restart | application | observed | c: exited 3 after 0s: its program returned 3, ",
+			"image": "pull | image | observed | c: ",
+			"path":  "volume | volume | observed | /nosuch does not exist | ls -ld /nosuch",
+			"hook":  "hook | hook | observed | c: postStart hook exec sleep 600 has been in progress for ",
+		} {
+			if !strings.HasPrefix(got[name], want) {
+				t.Errorf("%s: %q, want %q", name, got[name], want)
+			}
+			delete(got, name)
+		}
+		if len(got) > 0 {
+			t.Errorf("listed, too: %v", got)
+		}
+		out = w.ran(0, 5*time.Second, "starting", "crash")
+		expect(t, out, "POD            SINCE  STEP     CONTAINER  LAYER", "c: its last line: no config", "hint: podctl logs default/crash/c")
+		if out := w.ran(1, 5*time.Second, "starting", "nosuch"); !strings.Contains(out, "pod nosuch not found") {
+			t.Errorf("an unknown pod: %q", out)
+		}
+		release := w.sim.Hang("", "")
+		out = w.ran(shell.ExitUnreachable, 15*time.Second, "starting")
+		expect(t, out, "warning: the runtime does not answer", "default/crash")
+		release()
+		c.interrupt()
+		c.ends(shell.ExitInterrupted, time.Minute)
+	})
+}

@@ -1,0 +1,218 @@
+package starting
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// Runtime is what a Collector asks the runtime, beside what package describe asks.
+type Runtime interface {
+	Status(ctx context.Context) (cri.RuntimeStatus, error)
+	ImageStatus(ctx context.Context, image string) (*pod.Image, error)
+}
+
+// Collector reads facts. Its methods are not safe for concurrent use.
+type Collector struct {
+	Describe describe.Collector
+	// Runtime is nil if the runtime does not answer.
+	Runtime Runtime
+	Proc    proc.FS
+	Cgroups string // mount point of the cgroups
+	Server  cri.Server
+	// Kubelet is what is known of the kubelet of the runtime, nil if it was not asked.
+	Kubelet *owners.Kubelet
+
+	paths paths
+}
+
+// statusTimeout bounds an answer of the runtime.
+const statusTimeout = 2 * time.Second
+
+// Unlisted returns the pods of which the runtime lists nothing: those that the kubelet
+// desires, and those for which a process below the runtime works.
+func (c *Collector) Unlisted(listed []*inventory.Pod) []*inventory.Pod {
+	known := map[types.UID]bool{}
+	for _, p := range listed {
+		known[p.GivenUID()] = true
+	}
+	var found []*inventory.Pod
+	if c.Kubelet != nil {
+		for _, object := range c.Kubelet.Pods {
+			if known[object.UID] || object.DeletionTimestamp != nil || pod.IsTerminal(object.Status.Phase) {
+				continue
+			}
+			known[object.UID] = true
+			found = append(found, &inventory.Pod{
+				UID: object.UID, Namespace: object.Namespace, Name: object.Name, Object: object,
+				Verdict: owners.Verdict{Relation: owners.Desires, Kind: owners.ByKubelet, Source: c.Kubelet.Source},
+			})
+		}
+	}
+	for _, h := range c.scan().helpers {
+		if h.Role != RoleCNI || h.Verb != "ADD" || h.pod.uid == "" || h.pod.name == "" || known[h.pod.uid] {
+			continue // a shim may be another runtime's
+		}
+		known[h.pod.uid] = true
+		found = append(found, &inventory.Pod{UID: h.pod.uid, Namespace: h.pod.namespace, Name: h.pod.name})
+	}
+	return found
+}
+
+// Starting returns the facts of those pods that should run and do not, nil for the others.
+func (c *Collector) Starting(ctx context.Context, pods []*inventory.Pod) []*Facts {
+	found := make([]*Facts, len(pods))
+	var asked []int
+	for i, p := range pods {
+		if mayBeStarting(p) {
+			asked = append(asked, i)
+		}
+	}
+	if len(asked) == 0 {
+		return found
+	}
+	s, notReady := c.scan(), c.networkNotReady(ctx)
+	_ = cri.ReadEach(ctx, len(asked), func(ctx context.Context, n int) error {
+		i := asked[n]
+		f := &Facts{Facts: c.Describe.Collect(ctx, pods[i]), By: ownerOf(pods[i]), Name: pods[i].CLIName(), Server: c.Server}
+		if f.Starting() {
+			c.add(ctx, f, pods[i], s)
+			f.NotReady, found[i] = notReady, f
+		}
+		return nil
+	})
+	holders := holdersOf(pods)
+	for _, f := range found {
+		if f != nil {
+			f.Holder = holders
+		}
+	}
+	return found
+}
+
+// mayBeStarting reports whether a pod needs a closer look: not one all of whose containers are
+// ready, or that has ended.
+func mayBeStarting(p *inventory.Pod) bool {
+	d := p.Display()
+	switch {
+	case p.Terminating():
+		return false
+	case p.Manager != nil && p.Worker.Rejected != "":
+		return !p.Worker.Stopped
+	case p.Manager != nil && (p.Worker.Stopped || p.Worker.Finished() || pod.IsTerminal(p.Worker.PodPhase)):
+		return false
+	case p.Manager != nil:
+		return p.Worker.NotReady != "" || d.Ready < d.Containers || d.Containers == 0
+	case p.Object != nil:
+		return !pod.IsTerminal(p.Object.Status.Phase) && (d.Ready < d.Containers || d.Containers == 0)
+	}
+	return p.Runtime == nil || p.RunningContainers() == 0
+}
+
+func ownerOf(p *inventory.Pod) diagnose.Owner {
+	switch {
+	case p.Manager != nil:
+		return diagnose.OwnerPodctl
+	case p.Abandoned():
+		return diagnose.OwnerGonePodctl
+	case p.Kind() == inventory.KindKubelet:
+		return diagnose.OwnerKubelet
+	}
+	return diagnose.OwnerOther
+}
+
+// add adds what is seen beside the runtime's and the owner's answers.
+func (c *Collector) add(ctx context.Context, f *Facts, p *inventory.Pod, s scan) {
+	f.Hidden = s.hidden
+	for _, h := range s.helpers {
+		if isOfPod(&h, p) {
+			f.Processes = append(f.Processes, h.Process)
+		}
+	}
+	if s.hidden == nil && f.Sandbox != nil && f.Sandbox.PID != 0 {
+		f.Frozen = diagnose.FrozenBy(c.Proc, c.Cgroups, f.Sandbox.PID)
+	}
+	f.Paths = c.paths.check(ctx, c.rootOf(p), f.Volumes)
+	f.Absent = c.absentImages(ctx, f)
+}
+
+// isOfPod reports whether a process works for the pod.
+func isOfPod(h *helper, p *inventory.Pod) bool {
+	switch {
+	case h.Role == RoleMount:
+		return p.UID != "" && slices.ContainsFunc(h.Command, func(a string) bool { return strings.Contains(a, string(p.GivenUID())) })
+	case p.Runtime != nil && h.id != "":
+		if _, known := p.Runtime.IDs()[h.id]; known {
+			return true
+		}
+	}
+	return h.pod.uid != "" && h.pod.uid == p.GivenUID() && h.pod.name == p.Name && h.pod.namespace == p.Namespace
+}
+
+// rootOf returns the root directory of the pod's owner, by which podctl sees its paths.
+func (c *Collector) rootOf(p *inventory.Pod) string {
+	if p.Kind() != inventory.KindKubelet || c.Kubelet == nil || c.Kubelet.Process == nil {
+		return "/"
+	}
+	return c.Proc.Root(c.Kubelet.Process.PID)
+}
+
+// absentImages returns the images of containers that wait which the runtime does not have.
+func (c *Collector) absentImages(ctx context.Context, f *Facts) []string {
+	if c.Runtime == nil || f.ready() == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	var absent []string
+	for i := range f.Containers {
+		ct := &f.Containers[i]
+		if ct.ID != "" || ct.Image == "" || slices.Contains(absent, ct.Image) {
+			continue
+		}
+		if image, err := c.Runtime.ImageStatus(ctx, ct.Image); err == nil && image == nil {
+			absent = append(absent, ct.Image)
+		}
+	}
+	return absent
+}
+
+// networkNotReady returns why the runtime's network does not work, "" if it does or that is
+// not known.
+func (c *Collector) networkNotReady(ctx context.Context) string {
+	if c.Runtime == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	s, err := c.Runtime.Status(ctx)
+	if err != nil || s.Network.OK {
+		return ""
+	}
+	return joined(": ", s.Network.Reason, s.Network.Message)
+}
+
+// holdersOf returns the listed pods by the ids of their sandboxes and containers.
+func holdersOf(pods []*inventory.Pod) map[string]string {
+	names := map[string]string{}
+	for _, p := range pods {
+		if p.Runtime == nil {
+			continue
+		}
+		for id := range p.Runtime.IDs() {
+			names[id] = p.DisplayName()
+		}
+	}
+	return names
+}

@@ -1,0 +1,197 @@
+package starting
+
+import (
+	"slices"
+	"time"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+)
+
+// Step is how far a pod is on its way to be ready.
+type Step string
+
+// The steps, in their order.
+const (
+	StepAdmission    Step = "admission"     // whether the node takes the pod
+	StepHostPort     Step = "host-port"     // a port of the host that another pod has
+	StepDevice       Step = "device"        // a device of the host
+	StepQueue        Step = "queue"         // its turn among the pods that start
+	StepObject       Step = "object"        // a Secret or ConfigMap, or a key of it
+	StepVolume       Step = "volume"        // its volumes are mounted
+	StepSandbox      Step = "sandbox"       // the runtime makes its sandbox
+	StepNetwork      Step = "network"       // CNI plugins make its network, which is a part of that
+	StepPull         Step = "pull"          // an image is pulled
+	StepCreate       Step = "create"        // the runtime creates a container
+	StepStart        Step = "start"         // the runtime starts it
+	StepHook         Step = "hook"          // its postStart hook runs
+	StepInit         Step = "init"          // an init container runs
+	StepStartupProbe Step = "startup-probe" // it runs, and its startup probe has not succeeded
+	StepReadiness    Step = "readiness"     // it runs, and is not ready
+	StepRestart      Step = "restart"       // it has exited, and is started again after a back-off
+)
+
+// position is where a pod is: its step, of which container, since when. since is zero if that
+// is not known.
+type position struct {
+	step      Step
+	container *describe.Container
+	since     time.Time
+}
+
+// stepsOfPodctl are the steps as a podctl process measures them.
+var stepsOfPodctl = map[pod.StartStep]Step{
+	pod.StepVolumes: StepVolume, pod.StepTurn: StepQueue, pod.StepSandbox: StepSandbox, pod.StepPull: StepPull,
+	pod.StepCreate: StepCreate, pod.StepStart: StepStart, pod.StepHook: StepHook,
+}
+
+// stepsOfFailures are the steps of what failed in a layer of podctl.
+var stepsOfFailures = map[event.Layer]Step{
+	event.LayerVolume: StepVolume, event.LayerSandbox: StepSandbox, event.LayerNetwork: StepNetwork, event.LayerCgroup: StepSandbox,
+	event.LayerHost: StepVolume, event.LayerConfig: StepCreate, event.LayerImage: StepPull, event.LayerHook: StepHook,
+}
+
+// stepsOfReasons are the steps of containers that wait, by the reason in the pod's status.
+var stepsOfReasons = map[string]Step{
+	"CrashLoopBackOff": StepRestart, "CreateContainerConfigError": StepCreate, "CreateContainerError": StepCreate,
+	"RunContainerError": StepStart, "PostStartHookError": StepHook, "PreCreateHookError": StepCreate, "PreStartHookError": StepStart,
+	"ErrImagePull": StepPull, "ImagePullBackOff": StepPull, "ErrImageNeverPull": StepPull, "InvalidImageName": StepPull,
+	"ImageInspectError": StepPull, "RegistryUnavailable": StepPull, "SignatureValidationFailed": StepPull,
+}
+
+// waits are the steps of pods that podctl has not begun to start, by the reason.
+var waits = map[string]Step{"HostPortInUse": StepHostPort, "DevicesInUse": StepDevice}
+
+// position returns where the pod is.
+func (f *Facts) position() position {
+	c := f.pending()
+	if w := f.Worker; w != nil {
+		switch s := &w.Start; {
+		case w.Rejected != "" && w.HostPort != nil:
+			return position{step: StepHostPort, since: f.begin()}
+		case w.Rejected != "" || w.WaitReason != "":
+			if step, known := waits[w.WaitReason]; known {
+				return position{step: step, since: f.begin()}
+			}
+			return position{step: StepAdmission, since: f.begin()}
+		case s.Step != "":
+			return position{stepsOfPodctl[s.Step], f.container(s.Container), s.Since}
+		case f.ready() == nil:
+			if step, known := stepsOfFailures[w.LastError.Layer]; known {
+				return position{step: step, since: f.begin()}
+			}
+			return position{step: StepVolume, since: f.begin()}
+		}
+	}
+	switch {
+	case f.ready() == nil:
+		return position{step: f.beforeSandbox(), since: f.begin()}
+	case c == nil && f.By != diagnose.OwnerKubelet && len(f.Containers) == 0:
+		return position{step: StepCreate, since: f.ready().CreatedAt}
+	case c == nil:
+		return position{step: StepReadiness, since: f.begin()}
+	}
+	return f.containerPosition(c)
+}
+
+// containerPosition returns where a container is whose sandbox is ready.
+func (f *Facts) containerPosition(c *describe.Container) position {
+	at := position{container: c, since: f.ready().CreatedAt}
+	if end := lastEnd(c); end != nil {
+		at.since = end.FinishedAt
+	}
+	switch {
+	case c.State == stateRunning:
+		at.since = c.StartedAt
+		switch {
+		case c.Starting:
+			at.step = StepHook
+		case c.Kind == describe.KindInit:
+			at.step = StepInit
+		case hasYetToStart(c):
+			at.step = StepStartupProbe
+		default:
+			at.step = StepReadiness
+		}
+	case c.State == stateTerminated:
+		at.step = StepRestart
+	case stepsOfReasons[c.Reason] != "":
+		at.step = stepsOfReasons[c.Reason]
+		if at.step == StepRestart && c.Kind == describe.KindInit {
+			at.step = StepInit
+		}
+	case c.State == stateCreated:
+		at.step = StepStart
+	case slices.Contains(f.Absent, c.Image):
+		at.step = StepPull
+	default:
+		at.step = StepCreate
+	}
+	return at
+}
+
+// beforeSandbox returns the step of a pod without a sandbox whose owner does not say it.
+func (f *Facts) beforeSandbox() Step {
+	for i := range f.Processes {
+		switch f.Processes[i].Role {
+		case RoleCNI:
+			return StepNetwork
+		case RoleMount:
+			return StepVolume
+		case RoleShim, RoleOCI:
+			return StepSandbox
+		}
+	}
+	switch {
+	case len(f.Paths) > 0:
+		return StepVolume
+	case f.NotReady != "":
+		return StepNetwork
+	}
+	return StepSandbox
+}
+
+// ready returns the newest sandbox if it is ready, else nil.
+func (f *Facts) ready() *describe.Sandbox {
+	if f.Sandbox == nil || f.Sandbox.State != "ready" {
+		return nil
+	}
+	return f.Sandbox
+}
+
+// begin returns since when the pod should run, zero if that is not known.
+func (f *Facts) begin() time.Time {
+	switch {
+	case f.Worker != nil && !f.Worker.Start.Began.IsZero() && f.Worker.Start.Ended.IsZero():
+		return f.Worker.Start.Began
+	case !f.StartTime.IsZero():
+		return f.StartTime
+	case f.Worker != nil:
+		return f.Worker.Since
+	}
+	return time.Time{}
+}
+
+func (f *Facts) container(name string) *describe.Container {
+	for i := range f.Containers {
+		if f.Containers[i].Name == name {
+			return &f.Containers[i]
+		}
+	}
+	return nil
+}
+
+// hasYetToStart reports whether the startup probe of a container that runs has not succeeded.
+func hasYetToStart(c *describe.Container) bool {
+	return c.Started != nil && !*c.Started && slices.ContainsFunc(c.Probes, func(p describe.Probe) bool { return p.Type == "startup" })
+}
+
+// lastEnd returns how the last attempt of a container that does not run ended.
+func lastEnd(c *describe.Container) *describe.End {
+	if c.State == stateWaiting || c.State == stateRunning {
+		return c.Last
+	}
+	return c.End
+}
