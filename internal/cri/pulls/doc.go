@@ -10,7 +10,8 @@
 //	                └───► snapshots: the layers that are unpacked
 //
 // Reader asks for these; assemble, which is pure, makes pulls of the answers. Other
-// runtimes do not implement the services: the error is a cri.ErrUnsupported.
+// runtimes do not implement the services: the error is a cri.ErrUnsupported. With it come
+// the pulls of a CRI-O, by the files that its process writes: bytes without an image.
 //
 // containerd learns the tag of an image when the pull is complete. Until then it knows the
 // repository, without the port of its registry, from the label of the manifest's source,

@@ -95,3 +95,26 @@ func TestRate(t *testing.T) {
 		}
 	}
 }
+
+// A rate is that of the last ten seconds: containerd counts by the megabyte.
+func TestHistoryMeasuresOverAWindow(t *testing.T) {
+	var h History
+	at := func(second int, done int64) Pull {
+		return Pull{Image: "app", Since: epoch, At: epoch.Add(time.Duration(second) * time.Second), Layers: []Layer{{Digest: digestA, Done: done, Started: epoch}}}
+	}
+	for _, step := range []struct {
+		second int
+		done   int64
+		want   float64
+	}{{4, 400, 100}, {5, 400, 80}, {7, 1400, 1000.0 / 3}, {14, 1400, 100}, {15, 1400, 1000.0 / 11}, {20, 1400, 0}} {
+		now := at(step.second, step.done)
+		h.Add([]Pull{now})
+		if got := h.Rate(now); got != step.want {
+			t.Errorf("after %d s: %v, want %v", step.second, got, step.want)
+		}
+	}
+	h.Add(nil)
+	if again := at(30, 300); h.Rate(again) != 10 {
+		t.Errorf("of a pull that began anew: %v", h.Rate(again))
+	}
+}

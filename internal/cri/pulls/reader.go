@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 const (
@@ -53,18 +54,22 @@ func NewReader(client *cri.Client, now func() time.Time) *Reader {
 	}
 }
 
-// List returns the pulls in flight, the oldest first. The error is a cri.ErrUnsupported if
-// the runtime cannot tell. A pull is listed as soon as its registry has answered.
+// List returns the pulls in flight, the oldest first. A pull is listed as soon as its
+// registry has sent anything. The error is a cri.ErrUnsupported if the runtime does not
+// report pulls; with it, and not nil, those of a CRI-O, whose images are not known.
 func (r *Reader) List(ctx context.Context) ([]Pull, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.client.Endpoint().Timeout)
 	defer cancel()
 	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", namespace)
 	f := facts{ingests: map[string]ingest{}, documents: map[string]*document{}, sources: map[string][]string{}, present: map[string]bool{}}
 	statuses, err := r.content.ListStatuses(ctx, &contentapi.ListStatusesRequest{})
+	f.at = r.now()
+	if errors.Is(err, cri.ErrUnsupported) {
+		return r.unreported(f.at), unreportedError{r.client.Connected().Name}
+	}
 	if err != nil {
 		return nil, err
 	}
-	f.at = r.now()
 	for _, s := range statuses.GetStatuses() {
 		f.ingests[s.GetRef()] = ingest{s.GetOffset(), s.GetTotal(), timeOf(s.GetStartedAt())}
 	}
@@ -83,6 +88,26 @@ func (r *Reader) List(ctx context.Context) ([]Pull, error) {
 	return assemble(f), nil
 }
 
+// unreportedError is a runtime without containerd's services.
+type unreportedError struct{ runtime string }
+
+func (e unreportedError) Error() string { return e.runtime + " does not report which images it pulls" }
+func (e unreportedError) Unwrap() error { return cri.ErrUnsupported }
+
+// unreported returns the pulls of a runtime that does not report them, nil if they are not
+// known either.
+func (r *Reader) unreported(now time.Time) []Pull {
+	if s := r.server(); s.PID != 0 && r.client.Connected().Name == "cri-o" {
+		return crioPulls(proc.Default, s.PID, now)
+	}
+	return nil
+}
+
+// server is the process that pulls.
+func (r *Reader) server() cri.Server {
+	return cri.ServerOf(cri.Endpoint{Runtime: r.client.Endpoint().Image})
+}
+
 // readLeases returns the leases that pulls hold. One from before the start of the runtime's
 // process belongs to a pull that ended with it.
 func (r *Reader) readLeases(ctx context.Context) ([]lease, error) {
@@ -90,7 +115,7 @@ func (r *Reader) readLeases(ctx context.Context) ([]lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	started := cri.ServerOf(cri.Endpoint{Runtime: r.client.Endpoint().Image}).Started
+	started := r.server().Started
 	var all []lease
 	for _, l := range answer.GetLeases() {
 		created := timeOf(l.GetCreatedAt())

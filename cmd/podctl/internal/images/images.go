@@ -19,8 +19,8 @@ import (
 type imagesOptions struct {
 	shell.Globals
 	shell.ListOptions
-	words           []string
-	unused, digests bool
+	words                    []string
+	unused, digests, pulling bool
 }
 
 // imagesCommand is `podctl images`.
@@ -32,23 +32,35 @@ func imagesCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodeList,
 		Aliases: []string{"img", "get images", "image ls", "image list"},
-		Data:    []any{imageData{}, imageUser{}},
+		Data:    []any{imageData{}, imageUser{}, pullingData{}, layerData{}},
 		Description: "A name without a tag stands for all tags of the repository. SIZE is the runtime's: layers\n" +
 			"that images share count for each of them, because the CRI does not report layers. USED BY names\n" +
 			"the pods with a container of the image or an image volume, and those whose spec names it; the\n" +
 			"number in brackets counts containers. (pinned) marks images that the runtime asks to keep.\n" +
+			"--pulling lists the pulls in flight, whoever asked for them, by the API of containerd: the bytes\n" +
+			"that are there, RATE per second, and the pods with a container of the repository that does not\n" +
+			"run. The tag is not known before the end of a pull. CRI-O does not report its pulls: listed are\n" +
+			"the bytes that it writes for each.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(shell.ListFlags(),
 			&cli.BoolFlag{Name: "unused", Usage: "only images that podctl prune would remove"},
 			&cli.BoolFlag{Name: "digests", Usage: "show digests"},
+			&cli.BoolFlag{Name: "pulling", Usage: "list the pulls in flight, with their progress, in place of images"},
 		),
 		Action: func(c *cli.Context) error {
-			o := imagesOptions{Globals: shell.ReadGlobals(c), words: c.Args().Slice(), unused: c.Bool("unused"), digests: c.Bool("digests")}
+			o := imagesOptions{Globals: shell.ReadGlobals(c), words: c.Args().Slice(), unused: c.Bool("unused"), digests: c.Bool("digests"), pulling: c.Bool("pulling")}
 			var err error
+			if o.pulling && (o.unused || o.digests || len(o.words) > 0) {
+				return shell.Usagef("--pulling lists all pulls in flight: it takes no image, --unused or --digests")
+			}
 			if o.ListOptions, err = shell.ReadList(c); err != nil {
 				return err
 			}
-			return o.UntilInterrupted(c.Context, e, func(ctx context.Context) error { return runImages(ctx, e, o) })
+			run := runImages
+			if o.pulling {
+				run = runPulling
+			}
+			return o.UntilInterrupted(c.Context, e, func(ctx context.Context) error { return run(ctx, e, o) })
 		},
 	}
 }

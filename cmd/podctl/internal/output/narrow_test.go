@@ -106,7 +106,7 @@ func TestNamesAreCutInTheMiddle(t *testing.T) {
 		{"default/web", 11, "default/web"}, {"default/web-0123456789", 11, "defau…56789"}, {"default/web-0123456789", 8, "defa…789"},
 		{"ääääääääää", 5, "ää…ää"}, {"世界世界世界", 6, "世…界"}, {"abcdef", 3, "a…f"}, {"abcdef", 1, "…"},
 	} {
-		if got := cutMiddle(c.name, c.width); got != c.want || twwidth.Width(got) > c.width {
+		if got := CutMiddle(c.name, c.width); got != c.want || twwidth.Width(got) > c.width {
 			t.Errorf("%q at %d: %q, want %q", c.name, c.width, got, c.want)
 		}
 	}

@@ -117,7 +117,7 @@ func (t *Table) line(cells []string, width int) string {
 		if i == len(cells)-1 {
 			shown[n] = Cut(cells[i], widths[n]) // a text
 		} else {
-			shown[n] = cutMiddle(cells[i], widths[n])
+			shown[n] = CutMiddle(cells[i], widths[n])
 		}
 	}
 	// Without what it was padded with, which the last cell would keep in memory.
@@ -197,9 +197,9 @@ func (t *Table) shrink(columns []int, width, floor int, of func(column int) bool
 	return widths
 }
 
-// cutMiddle shortens a name to a width in columns and keeps both ends, which distinguish it from
+// CutMiddle shortens a name to a width in columns and keeps both ends, which distinguish it from
 // others.
-func cutMiddle(name string, width int) string {
+func CutMiddle(name string, width int) string {
 	have := twwidth.Width(name)
 	if have <= width || width < minWidth {
 		return Cut(name, width)

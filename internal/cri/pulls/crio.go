@@ -1,0 +1,57 @@
+package pulls
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// storageDirs begin the names of the directories to which CRI-O writes the layers of a
+// pull, one for each pull, until it unpacks them. Their files are 1, 2, 3 …
+const storageDirs = "container_images_storage"
+
+// crioPulls returns the pulls of a CRI-O, not nil, the oldest first, by the directories that
+// it writes to: the bytes are known, as of one layer, neither the image nor the total.
+func crioPulls(procs proc.FS, pid int, now time.Time) []Pull {
+	var dirs []string
+	for _, f := range procs.FilesNamed(pid, isNumber) {
+		if dir := filepath.Dir(f.Path); strings.HasPrefix(filepath.Base(dir), storageDirs) && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	all := []Pull{}
+	for _, dir := range dirs {
+		if p, ok := pullInto(filepath.Join(procs.Root(pid), dir)); ok {
+			p.At = now
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b Pull) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Done(), b.Done())) })
+	return all
+}
+
+func isNumber(name string) bool {
+	return name != "" && strings.Trim(name, "0123456789") == ""
+}
+
+// pullInto returns the pull that writes to a directory, false if it has ended.
+func pullInto(dir string) (Pull, bool) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return Pull{}, false
+	}
+	defer func() { _ = d.Close() }()
+	all := Layer{Started: born(d)}
+	names, _ := d.Readdirnames(maxLayers) // none at the end of the pull
+	for _, name := range names {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			all.Done = add(all.Done, info.Size())
+		}
+	}
+	return Pull{Since: all.Started, Layers: []Layer{all}}, true
+}
