@@ -154,7 +154,7 @@ func (k *PendingAnswers) askOthers(ctx context.Context, a *Answers, unclaimed []
 		return
 	}
 	for _, h := range lost.LiveInstances(k.q.dir) {
-		if !isCommand(h.Name) && !k.asker.ElsewhereOnly {
+		if !IsCommand(h.Name) && !k.asker.ElsewhereOnly {
 			a.Processes = append(a.Processes, Process{Process: control.Process{Name: h.Name, ID: h.ID}, Dir: k.q.dir, Err: errNoSocket, runtime: h.Runtime})
 		}
 	}

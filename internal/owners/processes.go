@@ -104,7 +104,7 @@ func (q *processAsker) askDir(ctx context.Context, dir string, lost owner.Delete
 		return nil, err
 	}
 	living = slices.DeleteFunc(append(living, lost.LiveInstances(dir)...), func(h owner.Holder) bool {
-		return q.self != "" && h.ID == q.self || isCommand(h.Name) || !selected(h)
+		return q.self != "" && h.ID == q.self || IsCommand(h.Name) || !selected(h)
 	})
 	found := make([]Process, len(living))
 	var asking sync.WaitGroup
@@ -125,16 +125,19 @@ var errNoSocket = errors.New("it has no control socket")
 
 // LocksDecide reports whether the process's locks say all that it has beside the pods that
 // it named: it answered and is settled, or holds names for a command.
-func (p *Process) LocksDecide() bool { return p.Err == nil && (p.Settled || isCommand(p.Name)) }
+func (p *Process) LocksDecide() bool { return p.Err == nil && (p.Settled || IsCommand(p.Name)) }
 
-// isCommand reports whether an instance holds names for a command, and owns no pods.
-func isCommand(instance string) bool {
-	return strings.HasPrefix(instance, StopPrefix+"-") || strings.HasPrefix(instance, OrphansPrefix+"-")
+// IsCommand reports whether an instance holds names for a command, and owns no pods.
+func IsCommand(instance string) bool {
+	prefix, _, _ := strings.Cut(instance, "-")
+	return prefix != instance && (prefix == StopPrefix || prefix == RestartPrefix || prefix == OrphansPrefix)
 }
 
-// Prefixes of the instances that hold the names of pods which a command terminates.
+// Prefixes of the instances that hold the names of pods which a command terminates, or
+// restarts containers of.
 const (
 	StopPrefix    = "stop"
+	RestartPrefix = "restart"
 	OrphansPrefix = "orphans"
 )
 

@@ -41,6 +41,29 @@ func RunHook(ctx context.Context, x Execer, t Target, h *v1.LifecycleHandler) (H
 	}
 }
 
+// RunPreStop runs a preStop hook for at most grace and returns how long it took. A hook that
+// takes longer runs until stop is called. done gets its result, without the error of one that
+// was canceled.
+func RunPreStop(ctx context.Context, x Execer, t Target, h *v1.LifecycleHandler, grace time.Duration, done func(HookResult, error)) (took time.Duration, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	start, ended := time.Now(), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ran, err := RunHook(ctx, x, t, h)
+		if ctx.Err() != nil {
+			err = nil
+		}
+		done(ran, err)
+	}()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+	return time.Since(start), func() { cancel(); <-ended }
+}
+
 func execHook(ctx context.Context, x Execer, t Target, command []string) ([]byte, error) {
 	output, code, err := x.Exec(ctx, t.ContainerID, command, 0)
 	switch {

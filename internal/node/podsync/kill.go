@@ -155,27 +155,19 @@ func timedOut(ctx context.Context, err error) bool {
 // preStop runs the hook for at most grace and returns how long it took. A hook
 // that takes longer runs until stop is called.
 func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler, grace time.Duration) (took time.Duration, stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	start, done := time.Now(), make(chan struct{})
-	go func() {
-		defer close(done)
-		// The output of the hook may hold secrets and is not shown.
-		target := handler.Target{ContainerID: k.id, Container: containerOf(k.p, k.name), PodIP: k.ip, Brief: s.maskOf(k.p.UID).Brief}
-		ran, err := handler.RunHook(ctx, s.opt.Runtime, target, hook)
+	// The output of the hook may hold secrets and is not shown.
+	target := handler.Target{ContainerID: k.id, Container: containerOf(k.p, k.name), PodIP: k.ip, Brief: s.maskOf(k.p.UID).Brief}
+	took, stop = handler.RunPreStop(ctx, s.opt.Runtime, target, hook, grace, func(ran handler.HookResult, err error) {
 		s.fellBack(k.p, ran)
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			s.warn(k.p, k.name, event.FailedPreStop, "PreStopHook failed")
 			s.opt.Log.Warn("preStop hook failed", "container", k.name, "uid", k.p.UID, "err", s.maskOf(k.p.UID).Error(err))
 		}
-	}()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
+	})
+	if took >= grace {
 		s.opt.Log.Warn("preStop hook took the whole grace period", "container", k.name, "uid", k.p.UID, "grace", grace)
 	}
-	return time.Since(start), func() { cancel(); <-done }
+	return took, stop
 }
 
 // gracePeriod returns the container's grace period in seconds: that of the pod's

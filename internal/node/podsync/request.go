@@ -38,6 +38,9 @@ func (r RestartRequest) Check() error {
 	if err := r.checkKind(kind); err != nil {
 		return err
 	}
+	if r.Pod.DeletionTimestamp != nil {
+		return hint.Errorf("podctl terminating "+r.podName(), "its pod is terminating")
+	}
 	s := findIn(r.Status, r.Container)
 	state, text := restartState(c, &r.Pod.Spec, s)
 	switch {
@@ -63,17 +66,23 @@ func (r RestartRequest) Check() error {
 }
 
 // Restartable are the names of the containers that a request for the whole pod means:
-// those that run or wait to restart, without init containers that run once.
+// those that run or wait to restart, without those that run once.
 func Restartable(p *v1.Pod, s *v1.PodStatus) []string {
 	var names []string
 	for c := range pod.Containers(p) {
-		_, kind := RestartRequest{Pod: p, Container: c.Name}.container()
 		state, _ := restartState(c, &p.Spec, findIn(s, c.Name))
-		if kind != initContainer && (state == isRunning || state == waitsToRestart) {
+		if HasRestarts(p, c.Name) && (state == isRunning || state == waitsToRestart) {
 			names = append(names, c.Name)
 		}
 	}
 	return names
+}
+
+// HasRestarts reports whether a container is of a kind that restarts: a regular one or a
+// sidecar.
+func HasRestarts(p *v1.Pod, container string) bool {
+	_, kind := RestartRequest{Pod: p, Container: container}.container()
+	return kind == regularContainer || kind == sidecarContainer
 }
 
 // containerKind is the kind of a container of a pod.

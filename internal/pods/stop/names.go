@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -65,16 +66,17 @@ func (n *Names) Close() error {
 
 func nothing() error { return nil }
 
-// lock locks the name of a request, after other requests of the name. The error is an
-// *owner.HeldError if a live process has it.
-func (n *Names) lock(r Request) (release func() error, err error) {
-	if r.Name == "" {
+// Lock locks a name, after others that this command locks by it. ours: podctl created the pod,
+// or may have; a podctl process that waits with the name of another one locked is no
+// obstacle. The error is an *owner.HeldError if a live process has it.
+func (n *Names) Lock(namespace, name string, ours bool) (release func() error, err error) {
+	if name == "" {
 		return nothing, nil
 	}
-	name := pod.FullName(r.Name, r.Namespace)
+	name = pod.FullName(name, namespace)
 	turn := n.turn(name)
 	turn.Lock()
-	unlock, err := n.claim(name, r.Ours)
+	unlock, err := n.claim(name, ours)
 	if err != nil {
 		turn.Unlock()
 		return nil, err
@@ -90,9 +92,9 @@ func (n *Names) claim(name string, ours bool) (release func() error, err error) 
 	if err == nil {
 		return func() error { return locks.Release(name) }, nil
 	}
-	_, held := errors.AsType[*owner.HeldError](err)
+	holder, held := errors.AsType[*owner.HeldError](err)
 	switch {
-	case held && !ours:
+	case held && !ours && !owners.IsCommand(holder.Owner):
 		return nothing, nil // it waits for the end of this pod
 	case held:
 		return nil, err

@@ -46,13 +46,13 @@ func TestNameThatCannotBeLocked(t *testing.T) {
 func TestRequestsOfOneNameTakeTurns(t *testing.T) {
 	n := &Names{Dir: filepath.Join(t.TempDir(), "runtime"), Instance: "stop-1", Procs: proc.Default, Log: slog.New(slog.DiscardHandler)}
 	defer func() { _ = n.Close() }()
-	first, err := n.lock(Request{Namespace: "default", Name: "web", Ours: true})
+	first, err := n.Lock("default", "web", true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	locked := make(chan error, 1)
 	go func() {
-		release, err := n.lock(Request{Namespace: "default", Name: "web", Ours: true})
+		release, err := n.Lock("default", "web", true)
 		if err == nil {
 			_, held, _ := owner.HolderOf(n.Dir, "web_default")
 			if !held {

@@ -39,7 +39,7 @@ type Request struct {
 // Terminate locks the pod's name, looks at the pod again, and terminates it. With Remove,
 // what the pod left on the host is removed, too.
 func (t *Terminator) Terminate(ctx context.Context, r Request) (err error) {
-	release, err := t.Names.lock(r)
+	release, err := t.Names.Lock(r.Namespace, r.Name, r.Ours)
 	if err != nil {
 		return err
 	}

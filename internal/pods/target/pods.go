@@ -28,3 +28,35 @@ func Pods(all []*inventory.Pod, q Query) ([]*inventory.Pod, error) {
 	}
 	return found, errors.Join(errs...)
 }
+
+// Chosen are containers of a pod by their names: all of it if there are none.
+type Chosen struct {
+	Pod        *inventory.Pod
+	Containers []string
+}
+
+// WholePods returns the pods that a query names, each once, with the containers of those
+// words that name one. A pod that a word names alone is meant as a whole. With an error it
+// returns what was found all the same.
+func WholePods(all []*inventory.Pod, q Query) ([]Chosen, error) {
+	matched, errs := q.resolve(all, false)
+	var found []Chosen
+	for _, m := range matched {
+		i := slices.IndexFunc(found, func(c Chosen) bool { return c.Pod == m.pod })
+		if i < 0 {
+			c := Chosen{Pod: m.pod}
+			if m.container != "" {
+				c.Containers = []string{m.container}
+			}
+			found = append(found, c)
+			continue
+		}
+		switch c := &found[i]; {
+		case m.container == "":
+			c.Containers = nil
+		case len(c.Containers) > 0 && !slices.Contains(c.Containers, m.container):
+			c.Containers = append(c.Containers, m.container)
+		}
+	}
+	return found, errors.Join(errs...)
+}

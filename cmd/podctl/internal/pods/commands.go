@@ -1,4 +1,4 @@
-// Package pods is the commands that list pods of any owner, and stop, start and remove
+// Package pods is the commands that list pods of any owner, and stop, start, restart and remove
 // them.
 package pods
 
@@ -14,6 +14,7 @@ func Commands(e *shell.Env) []*cmdline.Command {
 		psCommand(e),
 		stopCommand(e),
 		startCommand(e),
+		restartCommand(e),
 		conditionCommand(e),
 		rmCommand(e),
 		orphansCommand(e),

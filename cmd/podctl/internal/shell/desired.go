@@ -9,14 +9,20 @@ import (
 
 // DesiredFlags are the flags of ReadDesired.
 func DesiredFlags() []cli.Flag {
+	return append(KubeletFlags(),
+		&cli.StringFlag{Name: "kubeconfig", Usage: "`FILE` of a cluster to ask for the node's pods"},
+		&cli.StringFlag{Name: "node", DefaultText: "that of the kubelet, else this host's name", Usage: "`NAME` of the node in that cluster"},
+	)
+}
+
+// KubeletFlags are the flags of ReadDesired that name a kubelet.
+func KubeletFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "kubelet", DefaultText: "none", Usage: "`URL` of a kubelet to ask for its pods, which is trusted: http://127.0.0.1:10255, https://127.0.0.1:10250"},
 		&cli.StringFlag{Name: "kubelet-token-file", Usage: "`FILE` with a bearer token for the kubelet"},
 		&cli.StringFlag{Name: "kubelet-cert", Usage: "`FILE` with a client certificate for the kubelet"},
 		&cli.StringFlag{Name: "kubelet-key", Usage: "`FILE` with the key of the client certificate"},
 		&cli.StringFlag{Name: "kubelet-ca", DefaultText: "none for a kubelet on this machine, else the system's", Usage: "`FILE` with the authority that signed the kubelet's certificate"},
-		&cli.StringFlag{Name: "kubeconfig", Usage: "`FILE` of a cluster to ask for the node's pods"},
-		&cli.StringFlag{Name: "node", DefaultText: "that of the kubelet, else this host's name", Usage: "`NAME` of the node in that cluster"},
 	}
 }
 
