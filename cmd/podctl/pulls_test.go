@@ -37,6 +37,10 @@ func TestImagesPullingListsPullsInFlight(t *testing.T) {
 			`r.io/team/slow@sha256:[0-9a-f]{13} 27MiB 40MiB 1.7MiB/s 1/2 10s default/web`,
 		)
 
+		page := w.start(nil, "describe", "web")
+		page.ends(0, time.Second)
+		page.printed("Why             app: pulling " + slowImage + ": 27Mi of 40Mi, 1.7Mi/s, for 10s")
+
 		watch := w.start(nil, "images", "--pulling", "--watch", "-o", "jsonpath={.bytes} {.bytesPerSecond}{\"\\n\"}")
 		time.Sleep(5 * time.Second)
 		watch.interrupt()

@@ -20,8 +20,8 @@ type lease struct {
 
 // ingest is a blob that is being transferred.
 type ingest struct {
-	offset, total int64
-	started       time.Time
+	offset, total    int64
+	started, updated time.Time
 }
 
 // facts are the answers of one List.
@@ -143,5 +143,5 @@ func (i ingest) layer(digest string, total int64) Layer {
 	if total > 0 {
 		done = min(done, total)
 	}
-	return Layer{Digest: digest, Done: done, Total: total, Started: i.started}
+	return Layer{Digest: digest, Done: done, Total: total, Started: i.started, Updated: i.updated}
 }

@@ -14,8 +14,8 @@ func TestAssemble(t *testing.T) {
 		return lease{created: began, content: content, ingests: ingests}
 	}
 	manifest := &document{Config: descriptor{digestD, 10}, Layers: []descriptor{{digestB, 100}, {digestC, 200}}}
-	layerB, layerC := Layer{Digest: digestB, Done: 100, Total: 100}, Layer{Digest: digestC, Done: 50, Total: 200, Started: began}
-	ingests := map[string]ingest{"layer-" + digestC: {50, 200, began}}
+	layerB, layerC := Layer{Digest: digestB, Done: 100, Total: 100}, Layer{Digest: digestC, Done: 50, Total: 200, Started: began, Updated: now}
+	ingests := map[string]ingest{"layer-" + digestC: {50, 200, began, now}}
 	for name, test := range map[string]struct {
 		facts facts
 		want  []Pull
@@ -78,10 +78,10 @@ func TestAssemble(t *testing.T) {
 				leases: []lease{of([]string{digestA}, nil)}, documents: map[string]*document{
 					digestA: {Layers: []descriptor{{digestB, -1}, {digestC, math.MaxInt64}, {digestC, 5}, {digestD, 10}}},
 				},
-				ingests: map[string]ingest{"layer-" + digestC: {-7, -1, began}, "layer-" + digestD: {70, 10, began}},
+				ingests: map[string]ingest{"layer-" + digestC: {-7, -1, began, now}, "layer-" + digestD: {70, 10, began, now}},
 			},
 			[]Pull{{Image: digestA, Digests: []string{digestA}, Since: began, At: now, Layers: []Layer{
-				{Digest: digestB}, {Digest: digestC, Total: math.MaxInt64, Started: began}, {Digest: digestD, Done: 10, Total: 10, Started: began},
+				{Digest: digestB}, {Digest: digestC, Total: math.MaxInt64, Started: began, Updated: now}, {Digest: digestD, Done: 10, Total: 10, Started: began, Updated: now},
 			}}},
 		},
 		"two pulls of one image": {

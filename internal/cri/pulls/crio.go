@@ -51,6 +51,9 @@ func pullInto(dir string) (Pull, bool) {
 	for _, name := range names {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
 			all.Done = add(all.Done, info.Size())
+			if info.ModTime().After(all.Updated) {
+				all.Updated = info.ModTime()
+			}
 		}
 	}
 	return Pull{Since: all.Started, Layers: []Layer{all}}, true

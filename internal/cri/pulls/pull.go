@@ -31,8 +31,9 @@ type Layer struct {
 	// Done and Total are bytes as they are transferred. Total is 0 where it is unknown.
 	// Invariant: 0 <= Done, and Done <= Total where it is known.
 	Done, Total int64
-	// Started is when the transfer began; zero where the layer waits, or is complete.
-	Started time.Time
+	// Started is when the transfer began, Updated when Done grew; zero where the layer waits,
+	// or is complete.
+	Started, Updated time.Time
 }
 
 // Complete reports whether all of the layer is there.
@@ -62,6 +63,24 @@ func (p Pull) Total() int64 {
 // Transferred reports whether all layers are there, so that the pull only unpacks them.
 func (p Pull) Transferred() bool {
 	return len(p.Layers) > 0 && !slices.ContainsFunc(p.Layers, func(l Layer) bool { return !l.Complete() })
+}
+
+// LongIdle is from when on a pull is taken for one that receives nothing at present.
+const LongIdle = 30 * time.Second
+
+// Idle returns for how long no layer in flight has grown, 0 where none is in flight.
+// containerd counts by the megabyte: a pull of 10 KiB a second is idle for 100 s at a time.
+func (p Pull) Idle() time.Duration {
+	var last time.Time
+	for _, l := range p.Layers {
+		if l.Updated.After(last) {
+			last = l.Updated
+		}
+	}
+	if last.IsZero() {
+		return 0
+	}
+	return max(0, p.At.Sub(last))
 }
 
 // Of reports whether the pull may be one of the image: of a digest that it has, or of the
@@ -100,9 +119,12 @@ func Find(all []Pull, image string) *Pull {
 }
 
 // Rate returns the bytes per second between two observations of a pull. Without an earlier
-// one it is the average of the layers in flight since their transfer began.
+// one it is the average of the layers in flight since their transfer began, or 0 after LongIdle.
 func Rate(before *Pull, now Pull) float64 {
 	if before == nil {
+		if now.Idle() >= LongIdle {
+			return 0
+		}
 		return average(now)
 	}
 	elapsed := now.At.Sub(before.At)

@@ -82,13 +82,14 @@ func TestRate(t *testing.T) {
 		now    Pull
 		want   float64
 	}{
-		"both layers grow":                    {&before, at(12, Layer{Digest: digestA, Done: 200}, Layer{Digest: digestB, Done: 150}), 100},
-		"a layer that is new does not count":  {&before, at(12, Layer{Digest: digestA, Done: 120}, Layer{Digest: digestC, Done: 900}), 10},
-		"a transfer that began anew":          {&before, at(12, Layer{Digest: digestA, Done: 10}), 0},
-		"no time between":                     {&before, at(10, Layer{Digest: digestA, Done: 200}), 0},
-		"one observation":                     {nil, at(10, Layer{Done: 500, Started: epoch}, Layer{Done: 100, Started: epoch.Add(5 * time.Second)}), 70},
-		"one observation, nothing in transit": {nil, at(10, Layer{Done: 500}), 0},
-		"the clock went back":                 {nil, at(-1, Layer{Done: 500, Started: epoch}), 0},
+		"both layers grow":                            {&before, at(12, Layer{Digest: digestA, Done: 200}, Layer{Digest: digestB, Done: 150}), 100},
+		"a layer that is new does not count":          {&before, at(12, Layer{Digest: digestA, Done: 120}, Layer{Digest: digestC, Done: 900}), 10},
+		"a transfer that began anew":                  {&before, at(12, Layer{Digest: digestA, Done: 10}), 0},
+		"no time between":                             {&before, at(10, Layer{Digest: digestA, Done: 200}), 0},
+		"one observation":                             {nil, at(10, Layer{Done: 500, Started: epoch}, Layer{Done: 100, Started: epoch.Add(5 * time.Second)}), 70},
+		"one observation, nothing in transit":         {nil, at(10, Layer{Done: 500}), 0},
+		"one observation of a pull that stands still": {nil, at(60, Layer{Done: 500, Started: epoch, Updated: epoch.Add(10 * time.Second)}), 0},
+		"the clock went back":                         {nil, at(-1, Layer{Done: 500, Started: epoch}), 0},
 	} {
 		if got := Rate(test.before, test.now); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
@@ -116,5 +117,22 @@ func TestHistoryMeasuresOverAWindow(t *testing.T) {
 	h.Add(nil)
 	if again := at(30, 300); h.Rate(again) != 10 {
 		t.Errorf("of a pull that began anew: %v", h.Rate(again))
+	}
+}
+
+func TestIdleIsTheTimeSinceAnyLayerGrew(t *testing.T) {
+	at := epoch.Add(time.Minute)
+	for name, test := range map[string]struct {
+		layers []Layer
+		want   time.Duration
+	}{
+		"nothing in flight":     {[]Layer{{Done: 5, Total: 5}, {Total: 5}}, 0},
+		"one layer grows":       {[]Layer{{Updated: epoch}, {Updated: at.Add(-2 * time.Second)}}, 2 * time.Second},
+		"none grows":            {[]Layer{{Updated: epoch}, {Updated: epoch}}, time.Minute},
+		"the clock is set back": {[]Layer{{Updated: at.Add(time.Hour)}}, 0},
+	} {
+		if got := (Pull{At: at, Layers: test.layers}).Idle(); got != test.want {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }

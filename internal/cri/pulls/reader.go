@@ -71,7 +71,7 @@ func (r *Reader) List(ctx context.Context) ([]Pull, error) {
 		return nil, err
 	}
 	for _, s := range statuses.GetStatuses() {
-		f.ingests[s.GetRef()] = ingest{s.GetOffset(), s.GetTotal(), timeOf(s.GetStartedAt())}
+		f.ingests[s.GetRef()] = ingest{s.GetOffset(), s.GetTotal(), timeOf(s.GetStartedAt()), timeOf(s.GetUpdatedAt())}
 	}
 	if f.leases, err = r.readLeases(ctx); err != nil {
 		return nil, err

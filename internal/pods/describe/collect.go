@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/logs"
+	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
@@ -42,6 +43,8 @@ type Collector struct {
 	Diagnose diagnose.Collector
 	// Events returns the newest events of a pod, oldest first; nil reads none.
 	Events func(ctx context.Context, p *inventory.Pod) ([]Event, error)
+	// Pulls returns the pulls in flight; nil reads none.
+	Pulls func(context.Context) ([]pulls.Pull, error)
 	// KernelLog reads the kernel's log.
 	KernelLog func() (KernelLog, error)
 	// LogLines is how many lines of the log of a failed container are read.
@@ -118,6 +121,7 @@ func (c *collection) finish(ctx context.Context) Facts {
 	facts := c.facts()
 	c.addCauses(&facts)
 	c.addLogs(&facts)
+	c.addPulls(ctx, &facts)
 	slices.SortFunc(c.unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
 	facts.Unread, facts.Next = c.unread, nextOf(&facts, c.pod.CLIName(), c.presentImages(ctx, &facts), c.next)
 	return facts

@@ -30,6 +30,7 @@ type Container struct {
 	Reason         string    `json:"reason,omitempty"`         // why it waits
 	Message        string    `json:"message,omitempty"`        // why it waits, in words
 	RetryAt        time.Time `json:"retryAt,omitzero"`         // end of the back-off
+	Pull           *Pull     `json:"pull,omitempty"`           // pull in flight of its image, by whomever
 	BackOffSeconds float64   `json:"backOffSeconds,omitempty"` // all of the back-off of a container that exited
 	Started        *bool     `json:"started,omitempty"`        // by the pod's status: its startup probe has succeeded, or it has none
 	Ready          *bool     `json:"ready,omitempty"`          // by the pod's status

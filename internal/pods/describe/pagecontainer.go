@@ -16,6 +16,8 @@ import (
 func (p *page) containerWhy(c *Container) string {
 	end := c.failure()
 	switch {
+	case c.Pull != nil:
+		return "pulling " + c.Image + ": " + p.pull(c.Pull)
 	case c.State == stateWaiting && end != nil:
 		return joined("; ", p.exit(end), p.retry(c))
 	case c.State == stateWaiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
@@ -37,6 +39,11 @@ func (p *page) containerWhy(c *Container) string {
 		return "init container, has been running for " + age(p.now.Sub(c.StartedAt))
 	}
 	return ""
+}
+
+// pull returns "12Mi of 40Mi, 3.1Mi/s, for 12s".
+func (p *page) pull(pull *Pull) string {
+	return joined(", ", pull.Progress, prefixed("for ", p.since(pull.Since)))
 }
 
 // exit returns "exited 137 after 2s, 8s ago: OOMKilled: killed by the kernel …".
@@ -108,6 +115,9 @@ func (p *page) container(c *Container) {
 	key := func(name string) string { return "    " + name }
 	p.row("  "+c.Name, state)
 	p.row(key("waits"), c.Message)
+	if c.Pull != nil {
+		p.row(key("pull"), c.Pull.Image)
+	}
 	p.evidence(key("evidence"), c.End)
 	if c.Last != nil {
 		p.row(key("last run"), p.exit(c.Last))

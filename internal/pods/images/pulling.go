@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/pod"
@@ -42,7 +43,8 @@ func runs(p *pod.Pod, c *v1.Container) bool {
 	return p != nil && slices.ContainsFunc(p.Containers, func(of *pod.Container) bool { return of.Name == c.Name && of.State == pod.Running })
 }
 
-// ProgressText is how far a pull is: "12Mi of 40Mi, 3.1Mi/s"; size formats bytes.
+// ProgressText is how far a pull is: "12Mi of 40Mi, 3.1Mi/s", or "12Mi of 40Mi, no progress
+// for 45s"; size formats bytes.
 func ProgressText(p pulls.Pull, rate float64, size func(uint64) string) string {
 	done, total := size(uint64(p.Done())), p.Total()
 	switch {
@@ -52,6 +54,9 @@ func ProgressText(p pulls.Pull, rate float64, size func(uint64) string) string {
 		return "unpacks " + done
 	case total > 0:
 		done += " of " + size(uint64(total))
+	}
+	if p.Idle() >= pulls.LongIdle {
+		return done + ", no progress for " + duration.HumanDuration(p.Idle())
 	}
 	return done + ", " + size(uint64(rate)) + "/s"
 }

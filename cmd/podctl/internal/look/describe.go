@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
@@ -40,7 +41,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodePage,
 		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
-			describe.Cgroup{}, pod.PSI{}, pod.Stall{}, describe.Condition{}, describe.Container{}, describe.Attempt{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
+			describe.Cgroup{}, pod.PSI{}, pod.Stall{}, describe.Condition{}, describe.Container{}, describe.Pull{}, describe.Attempt{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
 			describe.Mount{}, describe.Volume{}, describe.Event{}, describe.Unread{},
 		},
 		Description: "The page begins with what is wrong, and why as far as that was observed: an exit caused by\n" +
@@ -95,6 +96,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 	endpoint := s.Client.Endpoint()
 	return o.describe(ctx, e, s.Pods, describe.Collector{
 		Runtime: s.Client, Kubelet: &s.Answers.Kubelet, Events: PodEvents(s.Paths.Root),
+		Pulls: func(ctx context.Context) ([]pulls.Pull, error) { return pulls.NewReader(s.Client, e.Now).List(ctx) },
 		Diagnose: diagnose.Collector{
 			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		},
