@@ -172,6 +172,9 @@ func checked(e *shell.Env, name string, command *cmdline.Command) cli.ActionFunc
 		}
 		err := enter(e, c, command)
 		if err == nil {
+			c, err = shell.Locate(e, c, command)
+		}
+		if err == nil {
 			err = action(c)
 		}
 		if err != nil {

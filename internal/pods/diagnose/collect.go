@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -293,7 +292,7 @@ func (c Collector) examine(d *Container, scan scan) {
 	of, _ := c.Proc.Cgroups(first.PID)
 	group := cgroups{c.Cgroups, of}
 	d.Frozen = group.frozenBy()
-	if shim, err := c.Proc.Read(first.Parent); err == nil && isShim(shim.Comm) {
+	if shim, err := c.Proc.Read(first.Parent); err == nil && shim.IsShim() {
 		d.Shim = shim
 	}
 	for _, pid := range group.processes() {
@@ -329,12 +328,6 @@ func (c Collector) findKill(d *Container, children []proc.Process) {
 		d.Kill, d.KillAge = p, c.Now().Sub(started)
 		return
 	}
-}
-
-// isShim reports whether a process of that name is between a runtime and its
-// containers. The kernel truncates names to 15 bytes.
-func isShim(comm string) bool {
-	return strings.HasPrefix(comm, "containerd-shim") || strings.HasPrefix(comm, "conmon") || comm == "shim"
 }
 
 func (c Collector) dirName(uid types.UID) string {

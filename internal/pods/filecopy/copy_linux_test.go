@@ -191,7 +191,7 @@ func TestOwnersMappedByUserNamespace(t *testing.T) {
 	write(t, dir+"/root/f", "")
 	must(t, os.Chown(dir+"/root/f", 100005, 200006))
 	root := inContainer(t, dir+"/root")
-	root.ids = IDMap{UIDs: []Range{{0, 100000, 1000}}, GIDs: []Range{{0, 200000, 1000}}}
+	root.ids = IDMap{UIDs: []Range{{Outside: 100000, Length: 1000}}, GIDs: []Range{{Outside: 200000, Length: 1000}}}
 	_, err := cp(t, root, "f", Host(), dir+"/copy", Options{})
 	must(t, err)
 	var st unix.Stat_t

@@ -1,17 +1,13 @@
 package filecopy
 
-import (
-	"bufio"
-	"fmt"
-	"io"
-)
+import "github.com/podctl/podctl/internal/sys/proc"
 
 // IDMap maps the user and group ids of a user namespace to those of the host. The zero
 // value maps each to itself.
 type IDMap struct{ UIDs, GIDs []Range }
 
 // Range maps Length ids from Inside in the namespace to those from Outside on the host.
-type Range struct{ Inside, Outside, Length int }
+type Range = proc.IDRange
 
 // overflowID stands for an id that a namespace does not have
 // (/proc/sys/kernel/overflowuid).
@@ -56,15 +52,4 @@ func (m IDMap) Identity() bool {
 }
 
 // readRanges reads /proc/PID/uid_map or gid_map.
-func readRanges(r io.Reader) ([]Range, error) {
-	var ranges []Range
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		var n Range
-		if _, err := fmt.Sscan(lines.Text(), &n.Inside, &n.Outside, &n.Length); err != nil {
-			return nil, fmt.Errorf("read id map: %w", err)
-		}
-		ranges = append(ranges, n)
-	}
-	return ranges, lines.Err()
-}
+func readRanges(text []byte) ([]Range, error) { return proc.ParseIDMap(string(text)) }

@@ -1,7 +1,6 @@
 package filecopy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +52,7 @@ func OpenRoot(pid int, container string) (*Root, error) {
 		if err != nil {
 			return nil, err
 		}
-		if *m.to, err = readRanges(bytes.NewReader(text)); err != nil {
+		if *m.to, err = readRanges(text); err != nil {
 			return nil, err
 		}
 	}

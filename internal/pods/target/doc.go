@@ -23,5 +23,8 @@
 //     the spec is not known, a running one before an exited one, then the oldest.
 //   - A container stands for its newest attempt, running or exited.
 //
+// A word KIND:VALUE is a Property: the Of… functions find its pod, from what the command line
+// has read of the host.
+//
 // Everything is pure. Errors name the candidates and suggest the nearest name.
 package target

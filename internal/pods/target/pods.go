@@ -10,12 +10,13 @@ import (
 
 // Pods returns the pods that a query names, each once. With an error it returns the pods
 // that were found all the same. The error joins one for each word; it is a *NotFoundError
-// for a word that no pod has.
+// for a word that no pod has. A container stands for its pod where it is named by its id
+// and words need not be literal.
 func Pods(all []*inventory.Pod, q Query) ([]*inventory.Pod, error) {
 	matched, errs := q.resolve(all, true)
 	var found []*inventory.Pod
 	for _, m := range matched {
-		if m.container != "" {
+		if m.container != "" && (m.exact == nil || q.Literal) {
 			errs = append(errs, hint.Errorf("its pod is "+m.pod.CLIName(), "%s/%s is a container", m.pod.DisplayName(), m.container))
 			continue
 		}

@@ -147,7 +147,7 @@ func TestPods(t *testing.T) {
 		{"unknown, and the beginning of names", "annot", "pod annot not found | did you mean default/annotated?"},
 		{"in another namespace", "-n test web", "pod test/web not found | there is default/web, kube/web"},
 		{"a container where a pod is meant", "web-2/web", "default/web-2/web is a container | its pod is default/web-2"},
-		{"a container's id where a pod is meant", "ctr-kube-dns", "kube/dns/dns is a container | its pod is kube/dns"},
+		{"a container's id where a pod is meant", "ctr-kube-dns", "kube/dns"},
 		{"NAMESPACE/POD goes before POD/CONTAINER, with -n, too", "-n default web/cache", "web/cache"},
 		{"errors do not hide what was found", "nope web", "default/web; pod nope not found | podctl pods lists all pods"},
 		{"no name", "a//b", `"a//b" is not [NAMESPACE/]POD[/CONTAINER]`},

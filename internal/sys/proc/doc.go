@@ -2,7 +2,7 @@
 //
 //	/proc/PID/stat    ─► state, parent, start time, comm
 //	/proc/PID/status  ─► PIDs per namespace, signal masks
-//	/proc/PID/…       ─► cmdline, exe, wchan, ns/*, cgroup, fd, mountinfo, environ, task
+//	/proc/PID/…       ─► cmdline, exe, wchan, ns/*, cgroup, fd, mountinfo, environ, task, uid_map, net/*
 //	/proc/locks       ─► the holder of a lock
 //
 // It is the only reader of /proc processes in this module. It keeps apart three

@@ -28,6 +28,12 @@ type Process struct {
 	exiting bool
 }
 
+// IsShim reports whether the process is by its name between a runtime and its containers.
+// The kernel truncates names to 15 bytes.
+func (p Process) IsShim() bool {
+	return strings.HasPrefix(p.Comm, "containerd-shim") || strings.HasPrefix(p.Comm, "conmon") || p.Comm == "shim"
+}
+
 // State is the kernel's letter for the state of a process.
 type State byte
 

@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -49,6 +50,8 @@ type Args struct {
 	Many bool
 	// Patterns: a pod's name may be a pattern.
 	Patterns bool
+	// ByName: a pod has to be named by its name, not by an id.
+	ByName bool
 	// Words are choices: the only argument if Of is Word, else one that may stand before
 	// the others. Name is the name of the choice in the usage if Of is Word.
 	Words []Choice
@@ -121,6 +124,19 @@ func (a Args) Usage() string {
 		usage += " TYPE=STATUS|TYPE- …"
 	}
 	return usage
+}
+
+// Targets returns how many of the given arguments, the first ones, may name pods.
+func (a Args) Targets(given []string) int {
+	switch a.Of {
+	case Pod, Target, SourceDestination:
+	default:
+		return 0
+	}
+	if i := slices.Index(given, "--"); i >= 0 && a.keepsDashes() {
+		given = given[:i]
+	}
+	return len(given)
 }
 
 // most is the largest number of arguments, -1 for any.

@@ -53,6 +53,8 @@ type Completer struct {
 	App *App
 	// Topics are those of help.
 	Topics []string
+	// Properties are what a word may begin with that names a pod by a property: pid:.
+	Properties []string
 	// Values are those of flags, by the name of the value in their usage.
 	Values map[string][]string
 }
@@ -83,6 +85,11 @@ func (p Completer) Complete(words []string) Completion {
 		p.commandNames(at, &c)
 	case at.command != nil:
 		at.command.Args.complete(&c)
+		if c.Word != "" && (c.Live == Pods || c.Live == Targets || c.Live == CopyTargets) {
+			for _, word := range p.Properties {
+				c.add(word, "a property of a pod")
+			}
+		}
 	}
 	return c
 }

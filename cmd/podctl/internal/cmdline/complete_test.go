@@ -29,7 +29,7 @@ func completer() Completer {
 			{Name: "pleg", Subcommands: []*Command{{Name: "watch", Flags: with()}, {Name: "check", Flags: with()}}, Flags: with()},
 			{Name: "__complete", Hidden: true},
 		}},
-		Topics: []string{"output", "targets"},
+		Topics: []string{"output", "targets"}, Properties: []string{"pid:", "port:", "ip:"},
 		Values: map[string][]string{"FORMAT": {"json", "jsonpath=", "yaml"}, "CONDITION": {"condition=Ready", "delete"}},
 	}
 }
@@ -45,6 +45,9 @@ func TestComplete(t *testing.T) {
 		"pleg watch --v":                "--verbose",
 		"pods ":                         "pods",
 		"pods web ":                     "pods",
+		"pods p":                        "pid: port: pods",
+		"logs pid:1":                    "targets",
+		"cp i":                          "ip: copy targets, files",
 		"ps ":                           "pods",
 		"get pods w":                    "pods",
 		"-o json get pods w":            "pods",

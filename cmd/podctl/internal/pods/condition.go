@@ -28,7 +28,7 @@ func conditionCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "condition",
 		Usage:  "set conditions of a pod, such as those of its readiness gates",
-		Args:   cmdline.Args{Of: cmdline.Pod, Rest: cmdline.Conditions},
+		Args:   cmdline.Args{Of: cmdline.Pod, ByName: true, Rest: cmdline.Conditions},
 		Effect: cmdline.Changes,
 		Description: "STATUS is True, False or Unknown; TYPE- removes a condition. Conditions that podctl sets\n" +
 			"itself, such as Ready, cannot be set. They last until the pod is stopped or replaced, also if podctl is restarted,\n" +

@@ -19,7 +19,7 @@ func startCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:      "start",
 		Usage:     "start pods that were stopped or have ended",
-		Args:      cmdline.Args{Of: cmdline.Pod, Many: true},
+		Args:      cmdline.Args{Of: cmdline.Pod, Many: true, ByName: true},
 		Effect:    cmdline.Changes,
 		FlagHints: namesHints,
 		Flags:     []cli.Flag{namespaceFlag()},

@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // completions are the scripts, by shell.
@@ -108,7 +109,16 @@ func completeCommand(e *shell.Env, app func() *cmdline.App) *cmdline.Command {
 }
 
 func newCompleter(app *cmdline.App) cmdline.Completer {
-	return cmdline.Completer{App: app, Topics: TopicNames(), Values: completionValues}
+	return cmdline.Completer{App: app, Topics: TopicNames(), Properties: properties(), Values: completionValues}
+}
+
+// properties are the words that name a pod by a property, without its value.
+func properties() []string {
+	var words []string
+	for _, kind := range target.PropertyKinds {
+		words = append(words, target.Property{Kind: kind}.String())
+	}
+	return words
 }
 
 // inTime returns what ask returns, nothing if that takes too long: finding out why a

@@ -1,0 +1,189 @@
+package target
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/hint"
+)
+
+// Addresses are those of a pod.
+type Addresses struct {
+	Pod         *inventory.Pod
+	IPs         []string
+	HostNetwork bool
+}
+
+// ParseIP reads an address in any spelling. An IPv4 address that is mapped to IPv6 is the
+// same one.
+func ParseIP(text string) (netip.Addr, error) {
+	addr, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	return addr.Unmap().WithZone(""), err
+}
+
+// OfIP returns the pod that has an address. node are the addresses of the node, which its
+// pods with hostNetwork share.
+func OfIP(pods []Addresses, node []netip.Addr, ip netip.Addr) (Target, error) {
+	var found []*inventory.Pod
+	var sharing []string
+	for _, p := range pods {
+		has := func(text string) bool { other, err := ParseIP(text); return err == nil && other == ip }
+		switch {
+		case p.HostNetwork:
+			sharing = append(sharing, p.Pod.CLIName())
+		case slices.ContainsFunc(p.IPs, has):
+			found = append(found, p.Pod)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return Target{Pod: found[0]}, nil
+	case len(found) > 1:
+		return Target{}, ambiguous("ip:"+ip.String(), cliNames(found))
+	case !slices.Contains(node, ip):
+		return Target{}, hint.Errorf("podctl pods lists their addresses", "no pod that runs has the address %s", ip)
+	case len(sharing) == 0:
+		return Target{}, fmt.Errorf("%s is an address of the node, and of no pod", ip)
+	}
+	return Target{}, hint.With(fmt.Errorf("%s is an address of the node, which its pods with hostNetwork share: %s", ip, list(sharing)),
+		"port:PORT is the pod that listens on a port")
+}
+
+// Port is a host port. Protocol is "" for any.
+type Port struct {
+	Number   int32
+	Protocol v1.Protocol
+}
+
+// ParsePort reads NUMBER or NUMBER/PROTOCOL.
+func ParsePort(text string) (Port, error) {
+	number, protocol, given := strings.Cut(text, "/")
+	n, err := strconv.ParseUint(number, 10, 16)
+	p := Port{int32(n), v1.Protocol(strings.ToUpper(protocol))}
+	if err != nil || n == 0 || given && !slices.Contains([]v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP}, p.Protocol) {
+		return p, fmt.Errorf("%q is not a port: 8080, or 53/udp", text)
+	}
+	return p, nil
+}
+
+func (p Port) String() string {
+	if p.Protocol == "" {
+		return strconv.Itoa(int(p.Number))
+	}
+	return fmt.Sprintf("%d/%s", p.Number, p.Protocol)
+}
+
+// Mapped are the host ports that the runtime forwards to a pod.
+type Mapped struct {
+	Pod   *inventory.Pod
+	Ports []v1.ContainerPort
+}
+
+// OfMappedPort returns the pods to which the runtime forwards a host port: several if they
+// have it with another protocol or address.
+func OfMappedPort(pods []Mapped, port Port) []Target {
+	var found []Target
+	for _, p := range pods {
+		if slices.ContainsFunc(p.Ports, func(m v1.ContainerPort) bool {
+			return m.HostPort == port.Number && (port.Protocol == "" || cmp.Or(m.Protocol, v1.ProtocolTCP) == port.Protocol)
+		}) {
+			found = append(found, Target{Pod: p.Pod})
+		}
+	}
+	return found
+}
+
+// OfListeners returns the pods and containers of the processes that listen on a port of the
+// node, each once.
+func OfListeners(all []*inventory.Pod, port Port, listeners []Lineage) ([]Target, error) {
+	if len(listeners) == 0 {
+		return nil, hint.Errorf("podctl pods lists the pods of the runtime", "no pod has the host port %s, and no process is seen that listens on it", port)
+	}
+	var found []Target
+	var errs []error
+	for _, l := range listeners {
+		t, err := OfPID(all, l)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("port %s: %w", port, err))
+		case !slices.ContainsFunc(found, t.is):
+			found = append(found, t)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	return nil, errors.Join(errs...)
+}
+
+// is reports whether two targets are the same pod and container.
+func (t Target) is(other Target) bool { return t.Pod == other.Pod && t.Container == other.Container }
+
+// OfNetNS returns the pod of a network namespace by its name or path. paths are those of the
+// pods' sandboxes.
+func OfNetNS(paths map[*inventory.Pod]string, name string) (Target, error) {
+	var found []*inventory.Pod
+	for p, path := range paths {
+		if base := path[strings.LastIndex(path, "/")+1:]; path != "" && (base == name || strings.TrimPrefix(path, "/var") == strings.TrimPrefix(name, "/var")) {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Target{}, hint.Errorf("ip netns list; podctl describe POD names that of a pod", "no pod of this runtime has the network namespace %s", name)
+	case 1:
+		return Target{Pod: found[0]}, nil
+	}
+	return Target{}, ambiguous("netns:"+name, cliNames(found))
+}
+
+// IDRange is a range of user ids of the host that the user namespace of a process has.
+type IDRange struct {
+	First, Length int
+	Process       Lineage
+}
+
+// OfUID returns the pod in whose user namespace a user id of the host is.
+func OfUID(all []*inventory.Pod, ranges []IDRange, uid int) (Target, error) {
+	var found []*inventory.Pod
+	var others error
+	for _, r := range ranges {
+		if uid < r.First || uid >= r.First+r.Length {
+			continue
+		}
+		t, err := OfPID(all, r.Process)
+		switch {
+		case err != nil:
+			others = err
+		case !slices.Contains(found, t.Pod):
+			found = append(found, t.Pod)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return Target{Pod: found[0]}, nil
+	case len(found) > 1:
+		return Target{}, ambiguous(fmt.Sprintf("uid:%d", uid), cliNames(found))
+	case others != nil:
+		return Target{}, fmt.Errorf("uid %d: %w", uid, others)
+	}
+	return Target{}, hint.With(fmt.Errorf("no pod that runs has a user namespace with the host's uid %d", uid),
+		fmt.Sprintf("pods without a user namespace share the host's uids: ps -o pid,cgroup -u %d, then pid:PID", uid))
+}
+
+func cliNames(pods []*inventory.Pod) []string {
+	var names []string
+	for _, p := range pods {
+		names = append(names, p.CLIName())
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,251 @@
+package target
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+// The ids of the pod web, and of its containers.
+var (
+	boxID = strings.Repeat("0a", 32)
+	appID = strings.Repeat("1b", 32)
+	oldID = strings.Repeat("1c", 32)
+	dnsID = strings.Repeat("2d", 32)
+)
+
+const webUID = "8f735a4c-0000-4000-8000-000000000001"
+
+// located are the pods default/web and kube/dns, and a bare pod of the UID web.
+func located() []*inventory.Pod {
+	web, dns, bare := example("default/web", "app#0-", "app#1"), example("kube/dns", "dns"), example("test/bare")
+	web.UID, web.Runtime.UID = webUID, webUID
+	web.Runtime.Sandboxes[0].ID, web.Runtime.Containers[0].ID, web.Runtime.Containers[1].ID = boxID, appID, oldID
+	dns.Runtime.Containers[0].ID = dnsID
+	bare.UID, bare.Runtime.UID = "web", "web"
+	return []*inventory.Pod{web, dns, bare, {UID: "waits", Namespace: "default", Name: "waits"}}
+}
+
+func text(t Target, err error) string {
+	if err != nil {
+		return answer(nil, err)
+	}
+	if t.Container != nil {
+		return t.DisplayName() + "#" + string(rune('0'+t.Container.Attempt))
+	}
+	return t.DisplayName()
+}
+
+func TestPodOfCgroup(t *testing.T) {
+	slice := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(webUID, "-", "_") + ".slice"
+	for path, want := range map[string]string{
+		slice: "default/web",
+		slice + "/cri-containerd-" + appID + ".scope":                                    "default/web/app#1",
+		slice + "/crio-" + oldID + ".scope":                                              "default/web/app#0",
+		slice + "/crio-conmon-" + boxID + ".scope":                                       "default/web",
+		slice + "/crio-" + appID + ".scope/container/init":                               "default/web/app#1",
+		"/kubepods.slice/kubepods-pod" + strings.ReplaceAll(webUID, "-", "_") + ".slice": "default/web",
+		"/kubepods/besteffort/pod" + webUID + "/" + appID:                                "default/web/app#1",
+		"/kubepods/pod" + webUID + "/crio-" + boxID:                                      "default/web",
+		"/podctl-a1/burstable/pod" + webUID:                                              "default/web",
+		"/sys/fs/cgroup/memory/kubepods/pod" + webUID:                                    "default/web",
+		"/k8s.io/" + dnsID: "kube/dns/dns#0",
+		"/../../kubepods/pod" + webUID + "/" + strings.Repeat("9f", 32):                           "default/web",
+		"/system.slice/containerd.service/kubepods-besteffort-podx.slice:cri-containerd:" + dnsID: "kube/dns/dns#0",
+		"/kubepods/podweb": "test/bare",
+		// A container names cgroups below its own as it likes.
+		"/kubepods/pod" + webUID + "/" + appID + "/" + dnsID:   "default/web/app#1",
+		"/kubepods/pod" + webUID + "/x/pod" + webUID + dnsID:   "default/web",
+		"/kubepods/pod" + webUID + "/crio-" + dnsID + ".scope": "default/web",
+		"/user.slice/user-0.slice/session-web.scope":           "cgroup /user.slice/user-0.slice/session-web.scope is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one",
+		"": "cgroup  is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one",
+	} {
+		if got := text(OfCgroup(located(), path)); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", path, got, want)
+		}
+	}
+	// Of two pods of one UID, the container says which one it is.
+	twins := located()
+	twins[1].UID, twins[1].Runtime.UID = types.UID(webUID), webUID
+	if got := text(OfCgroup(twins, "/kubepods/pod"+webUID+"/"+dnsID)); got != "kube/dns/dns#0" {
+		t.Error(got)
+	}
+	if _, err := OfCgroup(twins, "/kubepods/pod"+webUID); err == nil {
+		t.Error("one of two pods")
+	}
+}
+
+func TestPodOfPID(t *testing.T) {
+	shim := Process{PID: 50, Comm: "containerd-shim", Shim: true, Args: []string{"/usr/bin/containerd-shim-runc-v2", "-namespace", "k8s.io", "-id", boxID}, Cgroups: []string{"/system.slice/containerd.service"}}
+	conmon := Process{PID: 51, Comm: "conmon", Shim: true, Args: []string{"conmon", "-b", "/run/x", "-c", appID, "-n", "k8s_app"}, Cgroups: []string{"/system.slice/crio.service"}}
+	init := Process{PID: 1, Comm: "systemd", Cgroups: []string{"/init.scope"}}
+	for _, c := range []struct {
+		rule, want string
+		lineage    Lineage
+	}{
+		{"by its cgroup", "default/web/app#1", Lineage{{PID: 9, Comm: "nginx", Cgroups: []string{"/", "/kubepods/pod" + webUID + "/" + appID}}, shim, init}},
+		{"the process of the sandbox", "default/web", Lineage{{PID: 9, Comm: "pause", Cgroups: []string{"/k8s.io/" + boxID}}, shim, init}},
+		{"a shim", "default/web", Lineage{shim, init}},
+		{"conmon, of its container", "default/web", Lineage{conmon, init}},
+		{"runc below a shim", "default/web", Lineage{{PID: 60, Comm: "runc", Cgroups: shim.Cgroups}, shim, init}},
+		{"a child that has left the cgroup", "kube/dns/dns#0", Lineage{{PID: 61, Comm: "sh", Cgroups: []string{"/"}}, {PID: 62, Comm: "dns", Cgroups: []string{"/k8s.io/" + dnsID}}}},
+		{"no other process is named by its arguments", "process 70 (crictl) is of no pod of this runtime: its cgroup is /user.slice | podctl pods lists the pods of the runtime; -r names another one",
+			Lineage{{PID: 70, Comm: "crictl", Args: []string{"exec", appID}, Cgroups: []string{"/user.slice"}}, init}},
+		{"of no cgroup that is known", "process 2 (kthreadd) is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one", Lineage{{PID: 2, Comm: "kthreadd"}}},
+	} {
+		if got := text(OfPID(located(), c.lineage)); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.rule, got, c.want)
+		}
+	}
+}
+
+func TestPodOfIP(t *testing.T) {
+	all := located()
+	pods := []Addresses{{Pod: all[0], IPs: []string{"10.88.0.7", "fd00::7"}}, {Pod: all[1], HostNetwork: true}, {Pod: all[2], IPs: []string{"10.88.0.9"}}, {Pod: all[3], IPs: []string{"10.88.0.9", "not known"}}}
+	node := []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("fe80::1")}
+	for ip, want := range map[string]string{
+		"10.88.0.7": "default/web", "::ffff:10.88.0.7": "default/web", "fd00::7": "default/web", "FD00:0:0:0:0:0:0:7": "default/web", "[fd00::7]": "default/web",
+		"10.88.0.9":    `"ip:10.88.0.9" is ambiguous: default/waits, test/bare`,
+		"10.88.0.8":    "no pod that runs has the address 10.88.0.8 | podctl pods lists their addresses",
+		"192.0.2.2":    "192.0.2.2 is an address of the node, which its pods with hostNetwork share: kube/dns | port:PORT is the pod that listens on a port",
+		"fe80::1%eth0": "fe80::1 is an address of the node, which its pods with hostNetwork share: kube/dns | port:PORT is the pod that listens on a port",
+	} {
+		addr, err := ParseIP(ip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(OfIP(pods, node, addr)); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", ip, got, want)
+		}
+	}
+	if got := text(OfIP(pods[:1], node, node[0])); got != "192.0.2.2 is an address of the node, and of no pod" {
+		t.Error(got)
+	}
+}
+
+func TestPodsOfPort(t *testing.T) {
+	all := located()
+	mapped := []Mapped{
+		{all[0], []v1.ContainerPort{{HostPort: 8080, ContainerPort: 80, Protocol: v1.ProtocolTCP}, {HostPort: 53, Protocol: v1.ProtocolUDP}}},
+		{all[1], []v1.ContainerPort{{HostPort: 53}, {ContainerPort: 8080}}},
+	}
+	for word, want := range map[string]string{
+		"8080": "default/web", "8080/tcp": "default/web", "8080/UDP": "", "53": "default/web kube/dns", "53/tcp": "kube/dns", "53/udp": "default/web", "80": "",
+	} {
+		port, err := ParsePort(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, found := range OfMappedPort(mapped, port) {
+			got = append(got, text(found, nil))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %q", word, got, want)
+		}
+	}
+	for _, word := range []string{"", "0", "65536", "-1", "http", "80/icmp", "80/"} {
+		if _, err := ParsePort(word); err == nil {
+			t.Errorf("%q is a port", word)
+		}
+	}
+}
+
+func TestPodsOfListeners(t *testing.T) {
+	web, dns := Lineage{{PID: 9, Comm: "nginx", Cgroups: []string{"/k8s.io/" + appID}}}, Lineage{{PID: 10, Comm: "dns", Cgroups: []string{"/k8s.io/" + dnsID}}}
+	sshd := Lineage{{PID: 11, Comm: "sshd", Cgroups: []string{"/system.slice/ssh.service"}}}
+	for _, c := range []struct {
+		listeners []Lineage
+		want      string
+	}{
+		{[]Lineage{web, web}, "default/web/app"},
+		{[]Lineage{dns, sshd, web}, "kube/dns/dns default/web/app"},
+		{[]Lineage{sshd}, "port 53: process 11 (sshd) is of no pod of this runtime: its cgroup is /system.slice/ssh.service"},
+		{nil, "no pod has the host port 53, and no process is seen that listens on it | podctl pods lists the pods of the runtime"},
+	} {
+		found, err := OfListeners(located(), Port{Number: 53}, c.listeners)
+		var names []string
+		for _, f := range found {
+			names = append(names, f.DisplayName())
+		}
+		if got := answer(names, err); got != c.want {
+			t.Errorf("%v:\n got %s\nwant %s", c.listeners, got, c.want)
+		}
+	}
+}
+
+func TestPodOfNetNS(t *testing.T) {
+	all := located()
+	paths := map[*inventory.Pod]string{all[0]: "/var/run/netns/cni-1", all[1]: "", all[2]: "/run/netns/twice", all[3]: "/run/other/twice"}
+	for name, want := range map[string]string{
+		"cni-1": "default/web", "/run/netns/cni-1": "default/web", "/var/run/netns/cni-1": "default/web", "/run/netns/twice": "test/bare",
+		"twice": `"netns:twice" is ambiguous: default/waits, test/bare`,
+		"":      "no pod of this runtime has the network namespace  | ip netns list; podctl describe POD names that of a pod",
+		"cni":   "no pod of this runtime has the network namespace cni | ip netns list; podctl describe POD names that of a pod",
+	} {
+		if got := text(OfNetNS(paths, name)); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", name, got, want)
+		}
+	}
+}
+
+func TestPodOfUID(t *testing.T) {
+	of := func(id string) Lineage { return Lineage{{PID: 9, Comm: "x", Cgroups: []string{"/k8s.io/" + id}}} }
+	ranges := []IDRange{
+		{838860800, 65536, of(appID)}, {838860800, 65536, of(boxID)}, {900000000, 10, of(dnsID)}, {900000005, 1, of(appID)}, {500000, 65536, of("none")},
+	}
+	for uid, want := range map[int]string{
+		838860800: "default/web", 838926335: "default/web", 900000001: "kube/dns",
+		900000005: `"uid:900000005" is ambiguous: default/web, kube/dns`,
+		500001:    "uid 500001: process 9 (x) is of no pod of this runtime: its cgroup is /k8s.io/none",
+		838926336: "no pod that runs has a user namespace with the host's uid 838926336 | pods without a user namespace share the host's uids: ps -o pid,cgroup -u 838926336, then pid:PID",
+	} {
+		if got := text(OfUID(located(), ranges, uid)); got != want {
+			t.Errorf("%d:\n got %s\nwant %s", uid, got, want)
+		}
+	}
+}
+
+func TestContainerOfID(t *testing.T) {
+	twin := located()
+	twin[1].Runtime.Containers = append(twin[1].Runtime.Containers, &pod.Container{Name: "twin", ID: appID[:10] + "f"})
+	for id, want := range map[string]string{
+		appID: "default/web/app#1", appID[:22]: "default/web/app#1", "containerd://" + oldID: "default/web/app#0", boxID[:8]: "default/web",
+		"1b1b1b": `"container:1b1b1b" is ambiguous: default/web/app (1b1b1b1b1b1b1), kube/dns/twin (1b1b1b1b1bf)`,
+		"1b1b":   "container:1b1b: an id of 6 characters at least is needed",
+		"ffffff": "no container has an id that begins with ffffff | podctl ps -a lists the containers of the runtime",
+	} {
+		if got := text(OfContainerID(twin, id)); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", id, got, want)
+		}
+	}
+}
+
+func TestParseProperty(t *testing.T) {
+	for word, want := range map[string]Property{"pid:12": {ByPID, "12"}, "ip:fd00::1": {ByIP, "fd00::1"}, "cgroup:/a:b": {ByCgroup, "/a:b"}, "uid:": {ByUID, ""}} {
+		if got, ok := ParseProperty(word); !ok || got != want || got.String() != word {
+			t.Errorf("%s: %v %t", word, got, ok)
+		}
+	}
+	for _, word := range []string{"pid", "web", "default/pid", "8080:80", "web:/etc/hosts", "PID:1", ""} {
+		if p, ok := ParseProperty(word); ok {
+			t.Errorf("%s: %v", word, p)
+		}
+	}
+}
+
+// A command that stops pods is not given a container's id by mistake.
+func TestContainerIDIsPodUnlessLiteral(t *testing.T) {
+	if found, err := Pods(located(), Query{Words: []string{appID}}); err != nil || len(found) != 1 || found[0].Name != "web" {
+		t.Errorf("%v, %v", found, err)
+	}
+	if found, err := Pods(located(), Query{Words: []string{appID}, Literal: true}); err == nil || len(found) > 0 {
+		t.Errorf("literal: %v", found)
+	}
+}
