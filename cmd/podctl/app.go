@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -43,6 +46,24 @@ func runProgram(args []string, e *shell.Env) int {
 	err := runAs(e, args)
 	shell.PrintError(e.Errw, err)
 	return shell.ExitCode(err)
+}
+
+// runCaptured returns what runs command lines of this program for another command, with
+// streams of their own. They change nothing.
+func runCaptured(e *shell.Env) node.Run {
+	return func(ctx context.Context, out, errw io.Writer, args ...string) int {
+		inner := *e
+		inner.In, inner.Out, inner.Errw = strings.NewReader(""), out, errw
+		inner.TTY, inner.NoColor, inner.ReadOnly = false, true, true
+		inner.Level = &slog.LevelVar{}
+		inner.Level.Set(slog.LevelError)
+		inner.Log = slog.New(slog.NewTextHandler(errw, &slog.HandlerOptions{Level: inner.Level}))
+		interrupts := make(chan os.Signal, 1)
+		inner.Interrupts = interrupts
+		stop := context.AfterFunc(ctx, func() { interrupts <- os.Interrupt })
+		defer stop()
+		return runProgram(append([]string{"podctl"}, args...), &inner)
+	}
 }
 
 // runAs runs what the program's name stands for: podctl, or a plugin of kubectl.
@@ -86,7 +107,7 @@ func commands(e *shell.Env, app func() *cmdline.App) []*cmdline.Command {
 		{"list and stop pods", pods.Commands(e)},
 		{"look inside pods", look.Commands(e, run.Copied)},
 		{"images", images.Commands(e)},
-		{"examine the node", node.Commands(e)},
+		{"examine the node", node.Commands(e, runCaptured(e))},
 		{"this program", program.Commands(e, app)},
 	} {
 		for _, c := range section.commands {

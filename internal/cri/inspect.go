@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -31,12 +30,8 @@ func (c *Client) RawContainer(ctx context.Context, id string) (map[string]any, e
 }
 
 func rawStatus(status proto.Message, info map[string]string) (map[string]any, error) {
-	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(status)
+	fields, err := rawFields(status, nil)
 	if err != nil {
-		return nil, err
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
 		return nil, err
 	}
 	for name, read := range map[string]func() int64{

@@ -35,6 +35,19 @@ func NamesOf(c *v1.Container) Names {
 	}
 }
 
+// Variables returns the values of the environment variables in a pod's spec that hold secrets.
+func Variables(p *v1.Pod) (values [][]byte) {
+	for c := range pod.Containers(p) {
+		isSecret := NamesOf(c)
+		for _, e := range c.Env {
+			if e.Value != "" && isSecret(e.Name) {
+				values = append(values, []byte(e.Value))
+			}
+		}
+	}
+	return values
+}
+
 // Annotations returns the annotations of a pod, with a placeholder for manifests, which
 // may hold secrets.
 func Annotations(annotations map[string]string) map[string]string {
@@ -57,15 +70,20 @@ func isManifest(annotation string) bool {
 // placeholder for manifests in annotations and for the values of environment variables
 // that hold secrets, wherever they stand: arguments are expanded with them.
 func Answer(answer any, secret Names) any {
-	var values [][]byte
-	masked := mapTexts("", answer, func(key, text string) string {
+	masked, _ := AnswerAndValues(answer, secret)
+	return masked
+}
+
+// AnswerAndValues is Answer, and the values of variables that it masked.
+func AnswerAndValues(answer any, secret Names) (masked any, values [][]byte) {
+	masked = mapTexts("", answer, func(key, text string) string {
 		if isManifest(key) {
 			return Placeholder
 		}
 		return text
 	}, func(v any) any { return hideVariable(v, secret, &values) })
 	mask := (*Mask)(nil).With(values, nil)
-	return mapTexts("", masked, func(_, text string) string { return mask.Text(text) }, func(v any) any { return v })
+	return mapTexts("", masked, func(_, text string) string { return mask.Text(text) }, func(v any) any { return v }), values
 }
 
 // mapTexts returns a copy of a tree, with each text, below a key, and each environment

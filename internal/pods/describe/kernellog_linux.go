@@ -22,6 +22,17 @@ const clockDriftDivisor = 10_000
 
 // ReadKernelLog returns the records of the kernel's log about killed processes.
 func ReadKernelLog() (KernelLog, error) {
+	return readKernelLog(func(text string) bool {
+		return strings.Contains(text, "oom-kill:") || strings.Contains(text, "Killed process ")
+	})
+}
+
+// ReadKernelLogWhole returns all records of the kernel's log.
+func ReadKernelLogWhole() (KernelLog, error) {
+	return readKernelLog(func(string) bool { return true })
+}
+
+func readKernelLog(wanted func(text string) bool) (KernelLog, error) {
 	// Not by package os, whose poller would wait for the next record.
 	fd, err := unix.Open(kernelLog, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -53,7 +64,7 @@ func ReadKernelLog() (KernelLog, error) {
 		if read.Since.IsZero() {
 			read.Since = record.Time
 		}
-		if strings.Contains(record.Text, "oom-kill:") || strings.Contains(record.Text, "Killed process ") {
+		if wanted(record.Text) {
 			read.Records = append(read.Records, record)
 		}
 	}

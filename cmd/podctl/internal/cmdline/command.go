@@ -53,6 +53,8 @@ const (
 	NodeList
 	// NodePage: the command prints text, and a list in the data formats.
 	NodePage
+	// NodeFile: the command writes a file that --output names, - for its standard output.
+	NodeFile
 	// NodeOrHere: the command prints text, and runs on this machine if no node is selected.
 	NodeOrHere
 	// Here: the command is about files of this machine, and runs there.

@@ -29,6 +29,8 @@ type inspectOptions struct {
 	showSecrets bool
 	// diff compares two attempts of a container.
 	diff bool
+	// masked is called with the values that were masked, nil if nobody wants them.
+	masked func(values [][]byte)
 }
 
 // inspectCommand returns the command that prints what the runtime answers about pods.
@@ -188,7 +190,40 @@ func (o inspectOptions) raw(ctx context.Context, ask func(context.Context, strin
 	case o.showSecrets:
 		return answer, nil
 	}
-	return secret.Answer(answer, secret.NamesOf(spec)), nil
+	masked, values := secret.AnswerAndValues(answer, secret.NamesOf(spec))
+	if o.masked != nil {
+		o.masked(values)
+	}
+	return masked, nil
+}
+
+// InspectAll is what `podctl inspect` prints of pods, all without words, and the secret values
+// that are known of any pod.
+func InspectAll(ctx context.Context, e *shell.Env, g shell.Globals, words []string) (items []output.Item, values [][]byte, err error) {
+	s, err := open(ctx, e, g)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	o := inspectOptions{Globals: g, masked: func(found [][]byte) { values = append(values, found...) }}
+	o.Query = target.Query{Words: words, AllNamespaces: len(words) == 0, AllContainers: true}
+	found, wrong := target.Containers(s.Pods, o.Query)
+	s.readSpecs(ctx, s.Pods)
+	for _, p := range s.Pods {
+		if p.Object != nil {
+			values = append(values, secret.Variables(p.Object)...)
+		}
+	}
+	errs := []error{wrong}
+	for len(found) > 0 && ctx.Err() == nil {
+		end := slices.IndexFunc(found, func(t target.Target) bool { return t.Pod != found[0].Pod })
+		if end < 0 {
+			end = len(found)
+		}
+		of, err := inspectPods(ctx, s, o, found[:end])
+		items, errs, found = append(items, of...), append(errs, err), found[end:]
+	}
+	return items, values, errors.Join(errs...)
 }
 
 // sandboxesOf returns the ids of the sandboxes of containers; of a pod without

@@ -1,4 +1,4 @@
-// Package node is the commands that examine the node: doctor, pleg, preempt.
+// Package node is the commands that examine the node: doctor, report, pleg, preempt.
 package node
 
 import (
@@ -7,10 +7,12 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
-// Commands are the commands of the section, in the order of the help.
-func Commands(e *shell.Env) []*cmdline.Command {
+// Commands are the commands of the section, in the order of the help. run runs any command
+// line of the program.
+func Commands(e *shell.Env, run Run) []*cmdline.Command {
 	return []*cmdline.Command{
 		doctorCommand(e),
+		reportCommand(e, run),
 		pleg.Command(e),
 		preemptCommand(e),
 	}

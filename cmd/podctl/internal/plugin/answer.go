@@ -63,6 +63,10 @@ func (a *answer) read(stdout []byte, as reading) {
 		a.list, err = values(stdout)
 	case asText:
 		a.text = string(stdout)
+	case asFile:
+		if a.text = string(stdout); a.text == "" {
+			err = errors.New("no file")
+		}
 	}
 	switch {
 	case err == nil:

@@ -8,7 +8,8 @@
 //	          one node, text or -it: stream   else: fan out ─► answers ─► merge ─► output.List
 //
 // A command that prints a list is run with -o cells, and printed here as the local command
-// prints it, with the column NODE; any other one with its node before each line. So the
+// prints it, with the column NODE; the archives of a command that writes one become one; any
+// other command is printed with its node before each line. So the
 // versions of podctl here and there may differ. Manifests are read here, and sent to each node
 // as the standard input of the command.
 //

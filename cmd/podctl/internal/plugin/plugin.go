@@ -159,6 +159,7 @@ const (
 	asText reading = iota
 	asCells
 	asJSON
+	asFile
 )
 
 // run is a command on nodes.
@@ -171,6 +172,8 @@ type run struct {
 	as      reading
 	// list is the format in which the answers are printed.
 	list output.Format
+	// file is the one to which the answers of all nodes are written.
+	file string
 	// streams: the output is passed on as it comes.
 	streams bool
 	tty     bool
@@ -189,6 +192,8 @@ func (p *Plugin) newRun(o options, app *cmdline.App, command *cmdline.Command, c
 	own := func(cli.Flag) bool { return false }
 	switch f := nodesForm(command, c); {
 	case r.streams:
+	case f == cmdline.NodeFile:
+		r.as, r.file, own = asFile, c.String("output"), isLists
 	case f == cmdline.NodeList, f == cmdline.NodePage && g.Output != "" && g.Output != "table":
 		if err := r.readList(c); err != nil {
 			return nil, err
@@ -213,6 +218,8 @@ func (p *Plugin) newRun(o options, app *cmdline.App, command *cmdline.Command, c
 		r.command = slices.Insert(r.command, 1+line.Command, "-o", output.Cells)
 	case r.as == asJSON && g.Output != "json":
 		r.command = slices.Insert(r.command, 1+line.Command, "-o", "json")
+	case r.as == asFile:
+		r.command = slices.Insert(r.command, 1+line.Command, "-o", "-")
 	}
 	if r.manifests != nil {
 		r.command = slices.Insert(r.command, 1+line.Command, "-f", "-")

@@ -51,6 +51,9 @@ func (r *run) report(ctx context.Context, answers []answer) error {
 
 // print prints the answers to stdout.
 func (r *run) print(answers []answer) error {
+	if r.as == asFile {
+		return r.writeFiles(answers)
+	}
 	if r.as != asText {
 		name := r.list.Name()
 		return r.list.Print(r.env.Out, merge(answers, name == "json" || name == "yaml"))

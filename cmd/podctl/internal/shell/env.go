@@ -17,6 +17,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/report"
 	"github.com/podctl/podctl/internal/serve/daemon"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -44,6 +46,9 @@ type Env struct {
 	Dial   control.Dialer
 	// Procs are the processes of the machine.
 	Procs proc.FS
+	// Journal and KernelLog read the logs of the machine; nil where there are none.
+	Journal   report.Journal
+	KernelLog func() (describe.KernelLog, error)
 	// Notify sends a state to the service manager, see daemon.SDNotify; nil
 	// without one.
 	Notify func(state string) time.Duration
@@ -73,6 +78,8 @@ func NewEnv(interrupts <-chan os.Signal) *Env {
 		},
 		Listen:     control.Listen,
 		Procs:      proc.Default,
+		Journal:    report.Journalctl,
+		KernelLog:  describe.ReadKernelLogWhole,
 		Notify:     daemon.SDNotify,
 		Interrupts: interrupts,
 		Log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),

@@ -1,0 +1,358 @@
+package node
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/pod/secret"
+	"github.com/podctl/podctl/internal/pods/report"
+)
+
+// reportCallTimeout is the timeout of one read-only call of a report, unless --timeout is set.
+const reportCallTimeout = 5 * time.Second
+
+// specTimeout bounds the answers of podctl processes about the specs of their pods.
+const specTimeout = 2 * time.Second
+
+// everyPod is the pattern of all pods.
+const everyPod = "*/*"
+
+// parts are those of a report, in the order in which a person reads them.
+func (r *reporter) parts() []report.Part {
+	pods := r.opts.pods
+	if len(pods) == 0 {
+		pods = []string{everyPod}
+	}
+	return []report.Part{
+		r.list("doctor", "doctor: runtime and host", "doctor"),
+		r.list("pods", "pods", "pods"),
+		r.list("starting", "starting: pods that should run and do not", "starting"),
+		r.list("terminating", "terminating: pods that do not end", "terminating"),
+		r.list("orphans", "orphans: what nobody owns", "orphans"),
+		r.text("pleg-check", "pleg check: does the runtime list and answer", "pleg", "check"),
+		r.text("describe", "describe: what each layer knows of the pods", append([]string{"describe"}, pods...)...),
+		r.list("events", "events: what podctl processes recorded", append([]string{"events"}, r.opts.pods...)...),
+		r.list("images", "images", "images"),
+		r.text("version", "version", "version"),
+		{Name: "runtime-answers", Title: "the runtime's own answers", Collect: r.answers},
+		{Name: "inspect", Title: "the runtime's verbose status of each pod", Collect: r.inspect},
+		{Name: "runtime-config", Title: "configuration of the runtime and its network", Collect: r.runtimeConfig},
+		{Name: "kubelet-config", Title: "configuration of the kubelet", Collect: r.kubeletConfig},
+		{Name: "runtime-log", Title: "log of the runtime", Collect: r.runtimeLog},
+		{Name: "kubelet-log", Title: "log of the kubelet", Collect: r.kubeletLog},
+		{Name: "kernel-log", Title: "log of the kernel", Collect: r.kernelLog},
+	}
+}
+
+// globals are the flags of the report that concern every command.
+func (r *reporter) globals() []string {
+	g := r.opts.Globals
+	flags := []string{"--timeout", cmp.Or(g.Timeout, reportCallTimeout).String(), "--host-root", "/"} // it was entered already
+	for name, value := range map[string]string{
+		"runtime-endpoint": g.Runtime, "image-endpoint": g.Image, "root": g.Root, "log-dir": g.LogDir, "run-dir": g.RunDir, "cgroup-root": g.CgroupRoot,
+	} {
+		if value != "" {
+			flags = append(flags, "--"+name, value)
+		}
+	}
+	return flags
+}
+
+// command runs a command, and returns what it printed; the error is what it printed to stderr
+// if it printed nothing else.
+func (r *reporter) command(ctx context.Context, args []string, flags ...string) (stdout []byte, files []report.File, err error) {
+	var out, errw bytes.Buffer
+	code := r.run(ctx, &out, &errw, append(append(args, flags...), r.globals()...)...)
+	said := strings.TrimSpace(errw.String())
+	switch {
+	case ctx.Err() != nil && out.Len() == 0:
+		return nil, nil, ctx.Err()
+	case out.Len() == 0 && code != shell.ExitOK:
+		return nil, nil, errors.New(cmp.Or(said, fmt.Sprintf("exit code %d", code)))
+	case said != "":
+		files = []report.File{{Name: "stderr.txt", Data: []byte(said + "\n")}}
+	}
+	return out.Bytes(), files, nil
+}
+
+// text is a part that is what a command prints.
+func (r *reporter) text(name, title string, args ...string) report.Part {
+	return report.Part{Name: name, Title: title, Collect: func(ctx context.Context) ([]report.File, error) {
+		out, files, err := r.command(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		return append([]report.File{{Name: name + ".txt", Data: out}}, files...), nil
+	}}
+}
+
+// list is a part that is the list of a command, as a table and as JSON.
+func (r *reporter) list(name, title string, args ...string) report.Part {
+	return report.Part{Name: name, Title: title, Collect: func(ctx context.Context) ([]report.File, error) {
+		out, files, err := r.command(ctx, args, "-o", output.Cells)
+		if err != nil {
+			return nil, err
+		}
+		l, err := output.ReadCells(out)
+		if err != nil {
+			return files, err
+		}
+		for i := range l.Items {
+			if l.Items[i].Data, err = r.masked(l.Items[i].Data); err != nil {
+				return files, err
+			}
+		}
+		var table, objects bytes.Buffer
+		if err := wide.Print(&table, l); err != nil {
+			return files, err
+		}
+		if table.Len() == 0 {
+			table.WriteString("none\n")
+		}
+		if err := output.JSON(&objects, dataOf(l)); err != nil {
+			return files, err
+		}
+		return append([]report.File{{Name: name + ".txt", Data: table.Bytes()}, {Name: name + ".json", Data: objects.Bytes()}}, files...), nil
+	}}
+}
+
+// wide is the format of tables in a report.
+var wide, _ = output.ParseFormat("wide")
+
+func dataOf(l output.List) []any {
+	all := make([]any, len(l.Items))
+	for i, item := range l.Items {
+		all[i] = item.Data
+	}
+	return all
+}
+
+// masked returns data, or JSON, without the values of variables that are secret, and remembers
+// them.
+func (r *reporter) masked(data any) (any, error) {
+	raw, ok := data.(json.RawMessage)
+	if ok {
+		if err := json.Unmarshal(raw, &data); err != nil {
+			return nil, err
+		}
+	}
+	hidden, values := secret.AnswerAndValues(data, secret.NamesOf(nil))
+	r.found(values)
+	return hidden, nil
+}
+
+// specValues are the secret values in the specs of podctl's own pods. A runtime that hangs does
+// not keep them from being known.
+func (r *reporter) specValues(ctx context.Context) (values [][]byte) {
+	ctx, cancel := context.WithTimeout(ctx, specTimeout)
+	defer cancel()
+	_, dir, err := shell.FindSockets(ctx, r.patient())
+	if err != nil {
+		return nil
+	}
+	living, _ := control.Find(dir, r.env.Dial) // what cannot be asked cannot be printed either
+	for _, c := range living {
+		if list, err := c.Pods(ctx); err == nil {
+			for i := range list.Items {
+				values = append(values, secret.Variables(&list.Items[i])...)
+			}
+		}
+	}
+	return values
+}
+
+// found remembers secret values.
+func (r *reporter) found(values [][]byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.values = append(r.values, values...)
+}
+
+// answers are those of the runtime to calls without an id.
+func (r *reporter) answers(ctx context.Context) ([]report.File, error) {
+	client, disconnect, err := shell.Connect(ctx, r.env, r.patient())
+	defer disconnect()
+	if err != nil {
+		return nil, err
+	}
+	files, errs := make([]report.File, len(cri.RawMethods)), make([]error, len(cri.RawMethods))
+	var asking sync.WaitGroup
+	for i, method := range cri.RawMethods {
+		asking.Go(func() {
+			answer, err := client.RawAnswer(ctx, method)
+			if err == nil {
+				answer, err = r.masked(answer)
+			}
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			files[i], errs[i] = jsonFile(method, answer)
+		})
+	}
+	asking.Wait()
+	return present(files), errors.Join(errs...)
+}
+
+// present are the files that were made.
+func present(files []report.File) (all []report.File) {
+	for _, f := range files {
+		if f.Name != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func jsonFile(name string, data any) (report.File, error) {
+	var text bytes.Buffer
+	err := output.JSON(&text, data)
+	return report.File{Name: name + ".json", Data: text.Bytes()}, err
+}
+
+// patient are the global flags, with the timeout of the report's calls.
+func (r *reporter) patient() shell.Globals {
+	g := r.opts.Globals
+	g.Timeout = cmp.Or(g.Timeout, reportCallTimeout)
+	return g
+}
+
+// inspect is the verbose status of each pod, a file for each.
+func (r *reporter) inspect(ctx context.Context) ([]report.File, error) {
+	items, values, err := look.InspectAll(ctx, r.env, r.patient(), r.opts.pods)
+	r.found(values)
+	var files []report.File
+	for i, item := range items {
+		f, jsonErr := jsonFile(fmt.Sprintf("%03d-%s", i, report.SafeName(strings.ReplaceAll(item.Name, "/", "_"))), item.Data)
+		if jsonErr != nil {
+			return files, errors.Join(err, jsonErr)
+		}
+		files = append(files, f)
+	}
+	return files, err
+}
+
+// runtimeProcess is the process that serves the endpoint.
+func (r *reporter) runtimeProcess(ctx context.Context) (report.Program, error) {
+	endpoint, _, err := shell.FindSockets(ctx, r.patient())
+	if err != nil {
+		return report.Program{}, err
+	}
+	server := cri.ServerOf(endpoint)
+	if server.PID == 0 {
+		return report.Program{}, fmt.Errorf("the process that serves %s is not visible", endpoint.Runtime)
+	}
+	args, err := r.env.Procs.Command(server.PID)
+	return report.Program{PID: server.PID, Comm: server.Comm, Args: args}, err
+}
+
+func (r *reporter) runtimeConfig(ctx context.Context) ([]report.File, error) {
+	p, err := r.runtimeProcess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.ReadConfig(r.env.Procs, p.RuntimeConfig())
+}
+
+func (r *reporter) runtimeLog(ctx context.Context) ([]report.File, error) {
+	p, err := r.runtimeProcess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return report.ReadLog(ctx, r.env.Procs, p.PID, r.env.Journal)
+}
+
+// kubelet finds the kubelet that uses the runtime, nil if none does.
+func (r *reporter) kubelet(ctx context.Context) (*kubelet.Process, error) {
+	endpoint, _, err := shell.FindSockets(ctx, r.patient())
+	if err != nil {
+		return nil, err
+	}
+	return kubelet.Find(ctx, endpoint.Runtime)
+}
+
+// noKubelet is what a part about the kubelet is without one.
+var noKubelet = []report.File{{Name: "none.txt", Data: []byte("no kubelet uses this runtime\n")}}
+
+func (r *reporter) kubeletConfig(ctx context.Context) ([]report.File, error) {
+	k, err := r.kubelet(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case k == nil:
+		return noKubelet, nil
+	}
+	r.mu.Lock()
+	r.kubeletDir = k.PodDirs()
+	r.mu.Unlock()
+	args, err := r.env.Procs.Command(k.PID)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	if file := k.ConfigFile(); file != "" {
+		paths = append(paths, file)
+	}
+	p := report.Program{PID: k.PID, Args: args}
+	if dir := p.Flag("config-dir"); dir != "" {
+		paths = append(paths, dir+"/*")
+	}
+	return p.ReadConfig(r.env.Procs, paths)
+}
+
+func (r *reporter) kubeletLog(ctx context.Context) ([]report.File, error) {
+	k, err := r.kubelet(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case k == nil:
+		return noKubelet, nil
+	}
+	return report.ReadLog(ctx, r.env.Procs, k.PID, r.env.Journal)
+}
+
+// kernelLog are the last lines of the kernel's log; what processes wrote to it is left out.
+func (r *reporter) kernelLog(context.Context) ([]report.File, error) {
+	if r.env.KernelLog == nil {
+		return nil, errors.New("this system has none that can be read")
+	}
+	log, err := r.env.KernelLog()
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	since := r.env.Now().Add(-report.LogSince)
+	for _, record := range log.Records[max(0, len(log.Records)-report.LogLines):] {
+		if record.Text != "" && record.Time.After(since) {
+			fmt.Fprintf(&text, "%s %s\n", record.Time.UTC().Format(time.RFC3339), record.Text)
+		}
+	}
+	if text.Len() == 0 {
+		fmt.Fprintf(&text, "nothing within %s\n", output.ShortTime(report.LogSince))
+	}
+	return []report.File{{Name: "kernel.txt", Data: text.Bytes()}}, nil
+}
+
+// podDirs are the directories of pods whose Secret volumes are read, so that their values can
+// be masked.
+func (r *reporter) podDirs() []string {
+	dirs := []string{cmp.Or(r.kubeletDir, "/var/lib/kubelet/pods")}
+	if paths, err := host.DefaultPaths.With(r.opts.Given()); err == nil {
+		dirs = append(dirs, paths.Pods())
+	}
+	return dirs
+}
