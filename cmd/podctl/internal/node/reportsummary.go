@@ -9,6 +9,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/doctor"
 	"github.com/podctl/podctl/internal/pods/report"
 )
@@ -31,6 +32,19 @@ func summarize(results []report.Result) report.Summary {
 			}
 			s.Pods = append(s.Pods, report.PodLine{Pod: pod.DisplayName(p.Metadata.Namespace, p.Metadata.Name), State: p.Status, Why: p.NotReady()})
 		}
+	}
+	for _, p := range objects[pods.StartingPod](results, "starting") {
+		var why []string
+		for _, e := range p.Evidence {
+			why = append(why, e.Text)
+		}
+		state := "starting, " + string(p.Step)
+		if p.Layer != diagnose.LayerNone {
+			state += ", " + string(p.Layer)
+		}
+		s.Stuck = append(s.Stuck, report.PodLine{
+			Pod: pod.DisplayName(p.Metadata.Namespace, p.Metadata.Name), State: state, Why: strings.Join(why, "; "), Next: strings.Join(p.Next, " · "),
+		})
 	}
 	for _, p := range objects[pods.TerminatingPod](results, "terminating") {
 		s.Stuck = append(s.Stuck, report.PodLine{
