@@ -63,7 +63,10 @@ func (p *Pod) RunningContainers() int {
 // Started returns when the pod started, else when its first sandbox was created; zero if
 // neither is known.
 func (p *Pod) Started() time.Time {
-	if !p.Worker.StartTime.IsZero() || p.Runtime == nil {
+	switch {
+	case p.Manager == nil && p.Object != nil && p.Object.Status.StartTime != nil:
+		return p.Object.Status.StartTime.Time
+	case !p.Worker.StartTime.IsZero() || p.Runtime == nil:
 		return p.Worker.StartTime
 	}
 	var first time.Time

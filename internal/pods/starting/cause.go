@@ -42,7 +42,7 @@ var texts = []textRule{
 // before an image that is not there. Registries answer 401 for either.
 var pullTexts = []textRule{
 	{textCause{layer: diagnose.LayerDisk}, []string{"no space left on device", "disk quota exceeded"}},
-	{textCause{diagnose.LayerImage, StepPull}, []string{"pull policy of never", "errimageneverpull", "no match for platform", "no image found in", "invalid reference", "invalidimagename", "parse image", "default image tag", "repository name must", "signature"}},
+	{textCause{diagnose.LayerImage, StepPull}, []string{"pull policy of never", "errimageneverpull", "no match for platform", "no image found in", "extract layer", "invalid tar header", "invalid reference", "invalidimagename", "parse image", "default image tag", "repository name must", "signature"}},
 	{textCause{diagnose.LayerRegistry, StepPull}, []string{
 		"401", "403", "unauthorized", "authorization", "authentication", "denied", "forbidden", "429", "too many requests", "toomanyrequests", " 500", " 502", " 503", " 504", "registryunavailable",
 		"connection refused", "connection reset", "no such host", "timeout", "deadline exceeded", "no route to host", "network is unreachable", "dial tcp", "tls:", "x509", "http response to https",

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/describe"
@@ -34,7 +35,14 @@ type Collector struct {
 	// Kubelet is what is known of the kubelet of the runtime, nil if it was not asked.
 	Kubelet *owners.Kubelet
 
-	paths paths
+	// Pulls returns the pulls in flight, nil reads none.
+	Pulls func(ctx context.Context) ([]pulls.Pull, error)
+	// Log returns the end of the log of a process; nil reads none.
+	Log func(ctx context.Context, pid int) ([]byte, error)
+	Now func() time.Time
+
+	paths   paths
+	sampler *pullSampler
 }
 
 // statusTimeout bounds an answer of the runtime.
@@ -92,6 +100,11 @@ func (c *Collector) Starting(ctx context.Context, pods []*inventory.Pod) []*Fact
 		}
 		return nil
 	})
+	if c.sampler == nil {
+		c.sampler = &pullSampler{list: c.Pulls, now: c.Now}
+	}
+	c.sampler.addPulls(ctx, found)
+	c.addLogErrors(ctx, found)
 	holders := holdersOf(pods)
 	for _, f := range found {
 		if f != nil {

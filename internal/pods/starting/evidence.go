@@ -18,7 +18,7 @@ const (
 	KindCall      Kind = "call"      // a step of its podctl process in progress
 	KindError     Kind = "error"     // what its owner or the runtime says
 	KindExit      Kind = "exit"      // how its program ended
-	KindLog       Kind = "log"       // the last line that its program wrote
+	KindLog       Kind = "log"       // the last line that its program wrote, or what its kubelet logged
 	KindProbe     Kind = "probe"     // what a probe said
 	KindPath      Kind = "path"      // a path of a volume
 	KindPull      Kind = "pull"      // a pull in flight
@@ -65,7 +65,10 @@ func (e Evidence) Words(now time.Time) string {
 	case KindExit:
 		return joined(", ", of+e.Message, e.ago(now))
 	case KindLog:
-		return of + "its last line: " + e.Message
+		if e.Source == "" {
+			return of + "its last line: " + e.Message
+		}
+		return of + e.Message
 	case KindProbe:
 		return of + joined(": ", e.Subject, e.Message)
 	case KindPath:
@@ -142,7 +145,7 @@ func (p *Process) evidence() Evidence {
 }
 
 func (l *LogError) evidence() Evidence {
-	return Evidence{Kind: KindError, Source: "last error of the " + l.Source, Message: l.Text, Since: l.Time}
+	return Evidence{Kind: KindError, Source: "last error of the kubelet", Message: l.Text, Since: l.Time}
 }
 
 // shortID is an id as other commands print it.

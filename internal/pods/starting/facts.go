@@ -2,7 +2,6 @@ package starting
 
 import (
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -27,33 +26,22 @@ type Facts struct {
 	Frozen string
 	// Paths are those of its volumes that do not answer, or are not what the pod asks for.
 	Paths []Path
-	// Pulls are those of its images.
-	Pulls []Pull
+	// Pulls are those of its images. PullsListed: the runtime says which pulls are in
+	// flight; OtherPulls is how many there are of other images.
+	Pulls       []Pull
+	PullsListed bool
+	OtherPulls  int
 	// NotReady is why the runtime's network does not work, "" if it does.
 	NotReady string
-	// LogError is the last error that its owner logged about it, nil if none is known.
+	// LogError is the last error that its kubelet logged about it, nil if none is known.
 	LogError *LogError
+	// Killed are the containers that its kubelet has logged to stop, by id.
+	Killed map[string]bool
 	// Holder is the listed pod of the sandbox or container that has a name which the
 	// runtime refuses, by that id.
 	Holder map[string]string
 	// Server is the process that serves the runtime's socket.
 	Server cri.Server
-}
-
-// Pull is a pull of an image in flight.
-type Pull struct {
-	Image        string
-	Since        time.Time
-	Bytes, Total int64   // Total is 0 if it is not known
-	Rate         float64 // bytes per second, lately
-	Message      string  // why the runtime does not say how far it is, else ""
-}
-
-// LogError is an error that a program logged about a pod.
-type LogError struct {
-	Source string // kubelet, containerd, crio
-	Time   time.Time
-	Text   string
 }
 
 // Starting reports whether the pod should run and does not, or is not ready.

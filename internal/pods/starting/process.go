@@ -37,12 +37,16 @@ type Process struct {
 // stopped reports whether a signal or a debugger has stopped the process.
 func (p *Process) stopped() bool { return p.State == proc.Stopped || p.State == proc.Traced }
 
-// program returns the name of the program: of runc's init, which changes its own name, too.
+// program returns the name of the program: of runc's init, which changes its own name, too, and
+// of a script that of its file.
 func (p *Process) program() string {
-	if len(p.Command) > 0 && p.Command[0] != "" {
-		return filepath.Base(p.Command[0])
+	switch {
+	case len(p.Command) == 0 || p.Command[0] == "":
+		return p.Comm
+	case p.Role == RoleCNI && len(p.Command) > 1 && filepath.IsAbs(p.Command[1]) && strings.HasPrefix(filepath.Base(p.Command[1]), p.Comm):
+		return filepath.Base(p.Command[1])
 	}
-	return p.Comm
+	return filepath.Base(p.Command[0])
 }
 
 // waitsForFiles reports whether the process waits for a file system.

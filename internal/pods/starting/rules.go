@@ -23,8 +23,9 @@ var rules = []rule{
 	{"a `mount` for its volumes runs for more than 5 s", diagnose.LayerVolume, diagnose.Observed, "`cat /proc/PID/stack`", slowMount},
 	{"its podctl process does not take it: another pod has its name, a port, a device, the resources", diagnose.LayerAdmission, diagnose.Observed, "what the row names", waitsForAdmission},
 	{"a path of a hostPath volume is missing, or of another type", diagnose.LayerVolume, diagnose.Observed, "create it, or correct the manifest", wrongPath},
-	{"a pull receives nothing for more than 10 s", diagnose.LayerRegistry, diagnose.Observed, "`podctl pull IMAGE`", stalledPull},
-	{"a pull receives data", diagnose.LayerNone, diagnose.Observed, "wait", activePull},
+	{"a pull of more than 10 s receives nothing for 3 s", diagnose.LayerRegistry, diagnose.Likely, "`podctl pull IMAGE`", stalledPull},
+	{"the runtime pulls for podctl for more than 10 s, and the registry has sent nothing (containerd)", diagnose.LayerRegistry, diagnose.Likely, "`podctl pull IMAGE`", silentPull},
+	{"a pull receives data, or unpacks it", diagnose.LayerNone, diagnose.Observed, "wait", activePull},
 	{"a postStart hook runs", diagnose.LayerHook, diagnose.Observed, "`podctl exec POD -- ps`", runningHook},
 	{"the kernel killed the container for lack of memory", diagnose.LayerKernel, diagnose.Observed, "raise its limit", killedForMemory},
 	{"its postStart hook failed", diagnose.LayerHook, diagnose.Observed, "`podctl logs POD/CONTAINER`", failedHook},
@@ -54,16 +55,15 @@ func stoppedRuntime(v *view) finding {
 func stoppedShim(v *view) finding {
 	for i := range v.Processes {
 		p := &v.Processes[i]
-		if p.stopped() && (p.Role == RoleShim || p.Role == RoleOCI) {
-			next := []string{fmt.Sprintf("kill -CONT %d", p.PID)}
-			return found(p.evidence(), next...)
+		if p.stopped() && (p.Role == RoleShim || p.Role == RoleOCI) && v.step.usesProcesses() {
+			return found(p.evidence(), fmt.Sprintf("kill -CONT %d", p.PID))
 		}
 	}
 	return finding{}
 }
 
 func frozen(v *view) finding {
-	if v.Frozen == "" {
+	if v.Frozen == "" || !v.step.usesProcesses() {
 		return finding{}
 	}
 	return found(Evidence{Kind: KindCgroup, Subject: v.Frozen}, diagnose.Thaw(v.Frozen))
@@ -71,7 +71,7 @@ func frozen(v *view) finding {
 
 func hangingPath(v *view) finding {
 	for _, p := range v.Paths {
-		if p.Hangs {
+		if p.Hangs && (v.step == StepVolume || v.step.usesProcesses()) {
 			return finding{evidence: []Evidence{p.evidence()}, next: on("findmnt -T ", p.Path), step: v.volumeStep()}
 		}
 	}
@@ -108,7 +108,7 @@ func wrongPath(v *view) finding {
 
 func fileWait(v *view) finding {
 	for i := range v.Processes {
-		if p := &v.Processes[i]; p.waitsForFiles() && v.now.Sub(p.Started) > slowProcess {
+		if p := &v.Processes[i]; p.waitsForFiles() && v.now.Sub(p.Started) > slowProcess && (p.Role == RoleMount || v.step.usesProcesses()) {
 			return found(p.evidence(), fmt.Sprintf("cat /proc/%d/stack", p.PID))
 		}
 	}
@@ -117,7 +117,7 @@ func fileWait(v *view) finding {
 
 func uninterruptible(v *view) finding {
 	for i := range v.Processes {
-		if p := &v.Processes[i]; p.Blocked && p.Role != RoleCNI && v.now.Sub(p.Started) > slowProcess {
+		if p := &v.Processes[i]; p.Blocked && p.Role != RoleCNI && v.now.Sub(p.Started) > slowProcess && v.step.usesProcesses() {
 			return found(p.evidence(), fmt.Sprintf("cat /proc/%d/stack", p.PID))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/diagnose"
@@ -39,24 +40,37 @@ func waitsForAdmission(v *view) finding {
 
 func stalledPull(v *view) finding {
 	for _, p := range v.Pulls {
-		if p.Message == "" && p.Rate == 0 && v.now.Sub(p.Since) > slowPull {
-			return finding{evidence: []Evidence{p.evidence()}, next: on("podctl pull ", p.Image), step: StepPull}
+		if p.Measured > 0 && p.Rate == 0 && !p.Unpacks && v.now.Sub(p.Since) > slowPull {
+			return finding{evidence: []Evidence{p.evidence()}, next: on("podctl pull ", p.Image)}
 		}
 	}
 	return finding{}
 }
 
+// silentPull examines a pull that podctl asked for, and of which the runtime has nothing yet:
+// it has one as soon as the registry has sent anything.
+func silentPull(v *view) finding {
+	w := v.Worker
+	if v.step != StepPull || w == nil || w.Start.Step != pod.StepPull || !v.PullsListed || len(v.Pulls) > 0 || v.now.Sub(v.since) < slowPull {
+		return finding{}
+	}
+	e := Evidence{Kind: KindPull, Subject: v.image(), Message: "of which the registry has sent nothing", Since: v.since}
+	return finding{evidence: []Evidence{of(v.position.container, e)}, next: on("podctl pull ", v.image())}
+}
+
 func activePull(v *view) finding {
 	for _, p := range v.Pulls {
-		if p.Message == "" && p.Rate > 0 {
-			return finding{evidence: []Evidence{p.evidence()}, step: StepPull}
-		}
+		return finding{evidence: []Evidence{p.evidence()}}
 	}
 	return finding{}
 }
 
 func (p *Pull) evidence() Evidence {
-	return Evidence{Kind: KindPull, Subject: p.Image, Bytes: p.Bytes, Total: p.Total, Rate: p.Rate, Message: p.Message, Since: p.Since}
+	e := Evidence{Kind: KindPull, Subject: p.Image, Bytes: p.Bytes, Total: p.Total, Rate: p.Rate, Since: p.Since}
+	if p.Unpacks {
+		e.Message = "which is received, and is unpacked"
+	}
+	return e
 }
 
 func runningHook(v *view) finding {
@@ -147,7 +161,13 @@ func killedForProbe(v *view) finding {
 		f.sure = diagnose.Observed
 		return f
 	}
-	if end.Cause.Kind != describe.CauseLiveness {
+	c := v.position.container
+	probed := c.PostStart == "" && slices.ContainsFunc(c.Probes, func(p describe.Probe) bool { return p.Type != "readiness" })
+	switch {
+	case v.Killed[end.ID] && probed:
+		f.evidence = append([]Evidence{of(c, Evidence{Kind: KindLog, Source: "kubelet", Message: "the kubelet has stopped it, which it does to a container of a pod that should run for its probes"})}, f.evidence...)
+		return f
+	case end.Cause.Kind != describe.CauseLiveness:
 		return finding{}
 	}
 	return f
@@ -162,6 +182,11 @@ func exits(v *view) finding {
 		return finding{}
 	}
 	f := finding{evidence: v.exitEvidence(end), next: []string{"podctl logs " + v.target()}}
+	if v.Killed[end.ID] {
+		f.layer, f.sure = diagnose.LayerNone, diagnose.Unknown
+		f.evidence = append(f.evidence, of(v.position.container, Evidence{Kind: KindLog, Source: "kubelet", Message: "the kubelet has stopped it; why is not known"}))
+		return f
+	}
 	switch end.Cause.Kind {
 	case describe.CauseExit, describe.CauseCompleted, describe.CauseCrash:
 		if f.sure = end.Cause.Confidence; end.Cause.Kind == describe.CauseCompleted && v.step == StepInit {

@@ -33,6 +33,16 @@ const (
 	StepRestart      Step = "restart"       // it has exited, and is started again after a back-off
 )
 
+// usesProcesses reports whether shims and their containers take part in the step.
+func (s Step) usesProcesses() bool {
+	switch s {
+	case StepSandbox, StepNetwork, StepCreate, StepStart, StepHook, StepInit, StepStartupProbe, StepReadiness, StepRestart:
+		return true
+	case StepAdmission, StepHostPort, StepDevice, StepQueue, StepObject, StepVolume, StepPull:
+	}
+	return false
+}
+
 // position is where a pod is: its step, of which container, since when. since is zero if that
 // is not known.
 type position struct {
@@ -119,15 +129,15 @@ func (f *Facts) containerPosition(c *describe.Container) position {
 		at.step = StepRestart
 	case stepsOfReasons[c.Reason] != "":
 		at.step = stepsOfReasons[c.Reason]
-		if at.step == StepRestart && c.Kind == describe.KindInit {
-			at.step = StepInit
-		}
 	case c.State == stateCreated:
 		at.step = StepStart
 	case slices.Contains(f.Absent, c.Image):
 		at.step = StepPull
 	default:
 		at.step = StepCreate
+	}
+	if at.step == StepRestart && c.Kind == describe.KindInit {
+		at.step = StepInit
 	}
 	return at
 }

@@ -134,8 +134,12 @@ func TestJudge(t *testing.T) {
 			StepAdmission, diagnose.LayerLock, diagnose.Observed, "LockFailed: disk error", ""},
 		{"a hostPath is missing", kubelets(func(f *Facts) { f.Paths = []Path{{Volume: "v", Path: "/srv/a", Problem: "does not exist"}} }),
 			StepVolume, diagnose.LayerVolume, diagnose.Observed, "/srv/a does not exist", "ls -ld /srv/a"},
-		{"a stalled pull", with(starts(pod.StepPull, 20), func(f *Facts) { f.Pulls = []Pull{{Image: "app:1", Since: ago(20), Bytes: 1 << 20, Total: 4 << 20}} }),
-			StepPull, diagnose.LayerRegistry, diagnose.Observed, "pull of app:1, 1.0Mi of 4.0Mi, receives nothing, for 20s", "podctl pull app:1"},
+		{"a stalled pull", with(starts(pod.StepPull, 20), func(f *Facts) {
+			f.Pulls = []Pull{{Image: "app:1", Since: ago(20), Bytes: 1 << 20, Total: 4 << 20, Measured: 3 * time.Second}}
+		}),
+			StepPull, diagnose.LayerRegistry, diagnose.Likely, "pull of app:1, 1.0Mi of 4.0Mi, receives nothing, for 20s", "podctl pull app:1"},
+		{"a registry that sends nothing", with(starts(pod.StepPull, 20), func(f *Facts) { f.PullsListed = true }),
+			StepPull, diagnose.LayerRegistry, diagnose.Likely, "pull of app:1, of which the registry has sent nothing, for 20s", "podctl pull app:1"},
 		{"a pull that receives data", with(starts(pod.StepPull, 90), func(f *Facts) { f.Pulls = []Pull{{Image: "app:1", Since: ago(90), Bytes: 1 << 20, Rate: 1 << 10}} }),
 			StepPull, diagnose.LayerNone, diagnose.Observed, "pull of app:1, 1.0Mi, 1.0Ki/s, for 1m30s", ""},
 		{"a hook of podctl's pod", with(starts(pod.StepHook, 40), func(f *Facts) {
@@ -162,9 +166,9 @@ func TestJudge(t *testing.T) {
 			f.Holder = map[string]string{"0123456789abcdef0123": "default/other"}
 		}), StepSandbox, diagnose.LayerRuntime, diagnose.Observed, "name web_default_u_0 is that of 0123456789abc, of default/other", "crictl inspectp 0123456789abc"},
 		{"the kubelet's log", kubelets(func(f *Facts) {
-			f.LogError = &LogError{Source: "kubelet", Time: ago(4), Text: `plugin type="bridge" failed (add): no IP addresses available in range set`}
+			f.LogError = &LogError{Time: ago(4), Text: `plugin type="bridge" failed (add): no IP addresses available in range set`}
 		}), StepNetwork, diagnose.LayerNetwork, diagnose.Observed, "last error of the kubelet: plugin type", "podctl doctor"},
-		{"an old error in the kubelet's log", kubelets(func(f *Facts) { f.LogError = &LogError{Source: "kubelet", Time: ago(600), Text: "plugin type= failed"} }),
+		{"an old error in the kubelet's log", kubelets(func(f *Facts) { f.LogError = &LogError{Time: ago(600), Text: "plugin type= failed"} }),
 			StepSandbox, diagnose.LayerNone, diagnose.Unknown, "not known: nothing shows in", ""},
 		{"its command is missing", inSandbox(exited(describe.CauseStart, 128, "StartError", `exec: "nope": executable file not found in $PATH`)),
 			StepStart, diagnose.LayerApplication, diagnose.Observed, "c: StartError: exec: \"nope\"", "podctl describe default/web"},

@@ -3,6 +3,7 @@ package pods
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -13,12 +14,15 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/starting"
+	"github.com/podctl/podctl/internal/sys/bounded"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // startingOptions are the options of `podctl starting`.
@@ -80,7 +84,7 @@ func runStarting(ctx context.Context, e *shell.Env, o startingOptions) error {
 			Describe: describe.Collector{
 				Dial: e.Dial, Cgroups: cgroup.Mounts, Now: e.Now, Events: look.PodEvents(paths.Root), KernelLog: describe.ReadKernelLog, LogLines: logLines,
 			},
-			Proc: e.Procs, Cgroups: cgroup.Mounts, Server: cri.ServerOf(endpoint),
+			Proc: e.Procs, Cgroups: cgroup.Mounts, Server: cri.ServerOf(endpoint), Now: e.Now, Log: readLog(e.Procs),
 		}
 		client, stop, err := shell.Connect(ctx, e, o.Globals)
 		if err != nil {
@@ -88,6 +92,7 @@ func runStarting(ctx context.Context, e *shell.Env, o startingOptions) error {
 		}
 		defer stop()
 		l.client, l.collector.Runtime, l.collector.Describe.Runtime = client, client, client
+		l.collector.Pulls = pulls.NewReader(client, e.Now).List
 		return o.Show(ctx, e, "no starting pods", l.list)
 	})
 }
@@ -158,4 +163,23 @@ func (l startingLister) reported(ctx context.Context, err error) (output.List, e
 	l.collector.Runtime, l.collector.Describe.Runtime = nil, nil
 	list, _ := l.examine(ctx, pods)
 	return list, err
+}
+
+// maxLog bounds what is read of a kubelet's log, in bytes.
+const maxLog = 1 << 20
+
+// readLog returns the end of the file that is the standard error of a process.
+func readLog(procs proc.FS) func(context.Context, int) ([]byte, error) {
+	return func(_ context.Context, pid int) ([]byte, error) {
+		f, err := bounded.Open(procs.Stderr(pid))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // it is only read
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxLog), maxLog))
+	}
 }
