@@ -15,8 +15,9 @@ import (
 // livePrinter keeps a table of the pods at the bottom of a terminal; everything else
 // scrolls above it. The last state of the table stays.
 type livePrinter struct {
-	screen   Screen
-	activity activities
+	screen  Screen
+	pulling pullImages
+	pulls   *pullObserver
 
 	mu sync.Mutex
 	// rows is the height of the table on the screen.
@@ -24,22 +25,39 @@ type livePrinter struct {
 	table string
 }
 
-// activities are what the pods are doing, by their last events.
-type activities map[types.UID]string
+func newLivePrinter(s Screen, o Options) *livePrinter {
+	p := &livePrinter{screen: s, pulling: pullImages{}}
+	if o.Pulls != nil {
+		p.pulls = &pullObserver{list: o.Pulls, now: s.Now}
+	}
+	return p
+}
 
-func (a activities) update(ev event.Event) {
+// pullImages are the images that the pods pull, by their last events.
+type pullImages map[types.UID]string
+
+func (a pullImages) update(ev event.Event) {
 	switch ev.Reason {
 	case event.Pulling:
-		a[ev.UID] = "pulling image " + ev.Image.Name
+		a[ev.UID] = ev.Image.Name
 	case event.Created, event.Started, event.Pulled, event.Failed, event.SandboxReady:
 		delete(a, ev.UID)
 	}
 }
 
+// activity is what a pod is doing by its last event, "" if nothing.
+func (p *livePrinter) activity(uid types.UID) string {
+	image, ok := p.pulling[uid]
+	if !ok {
+		return ""
+	}
+	return "pulling " + image + p.pulls.text(image)
+}
+
 func (p *livePrinter) Note(text string) { p.printAbove(text) }
 
 func (p *livePrinter) Event(ev event.Event) {
-	p.activity.update(ev)
+	p.pulling.update(ev)
 	if ev.UID == "" {
 		p.printAbove(output.Clock(ev.Time) + "  " + output.OneLine(ev.Text()))
 	}
@@ -99,7 +117,7 @@ func (p *livePrinter) renderTable(infos []node.Info, lines int) string {
 	}
 	rows := make([][]string, len(infos))
 	for n, i := range infos {
-		rows[n] = podRow(i, p.activity[i.Pod.UID], p.screen.Now())
+		rows[n] = podRow(i, p.activity(i.Pod.UID), p.screen.Now())
 	}
 	width, _ := p.screen.Size()
 	t := output.NewTable(podHeader, 0, len(podHeader)-1)
