@@ -185,7 +185,7 @@ func TestInterruptEndsACommandWhileACallHangs(t *testing.T) {
 	for name, args := range map[string][]string{
 		"pods": {"pods"}, "pods wide": {"pods", "-o", "wide"}, "pods watch": {"pods", "-w"}, "terminating": {"terminating"},
 		"orphans": {"orphans"}, "orphans --kill": {"orphans", "--kill"}, "stop": {"stop", "web"}, "rm": {"rm", "web"},
-		"rm --force": {"rm", "--force", "web"}, "start": {"start", "web"}, "pleg check": {"pleg", "check"},
+		"rm --force": {"rm", "--force", "web"}, "start": {"start", "web"}, "restart": {"restart", "web"}, "pleg check": {"pleg", "check"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, hangs := range []string{"runtime", "podctl"} {

@@ -1,8 +1,11 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/node/podsync"
@@ -11,10 +14,11 @@ import (
 )
 
 // Restart restarts containers of a pod that runs, in its sandbox, and returns before any is
-// stopped: see podsync.RestartRequest. With force, also containers that start again only
-// with some exit codes. The error is ErrNoPod, or joins why each of the containers is not
-// restarted; then none is.
-func (n *Node) Restart(namespace, name string, containers []string, force bool) error {
+// stopped: see podsync.RestartRequest. containers are the ids of the runs that are meant, by
+// name; "" is the one that the pod's status shows. With force, also containers that start
+// again only with some exit codes. The error is ErrNoPod, or joins why each of the
+// containers is not restarted; then none is.
+func (n *Node) Restart(namespace, name string, containers map[string]string, force bool) error {
 	display := pod.DisplayName(namespace, name)
 	n.pods.mu.Lock()
 	e, err := n.pods.named(namespace, name)
@@ -27,16 +31,19 @@ func (n *Node) Restart(namespace, name string, containers []string, force bool) 
 	}
 	p, status := e.allocated(), e.status
 	n.pods.mu.Unlock()
+	var runs []string
 	var refused []error
-	for _, c := range containers {
-		if err := (podsync.RestartRequest{Pod: p, Status: &status, Container: c, Force: force}).Check(); err != nil {
+	for _, c := range slices.Sorted(maps.Keys(containers)) {
+		r := podsync.RestartRequest{Pod: p, Status: &status, Container: c, ID: containers[c], Force: force}
+		if err := r.Check(); err != nil {
 			refused = append(refused, fmt.Errorf("restart %s/%s: %w", display, c, err))
 		}
+		runs = append(runs, cmp.Or(r.ID, r.Run()))
 	}
 	if len(refused) > 0 {
 		return errors.Join(refused...)
 	}
-	n.sync.RequestRestart(p.UID, &status, containers)
+	n.sync.RequestRestart(p.UID, runs)
 	n.syncPod(p.UID)
 	return nil
 }

@@ -19,9 +19,9 @@ func hookedYAML(name string) string {
 		"{name: c,", `{name: c, lifecycle: {preStop: {exec: {command: [sleep, "3"]}}},`, 1)
 }
 
-func (p *podctl) restarts(name string, containers ...string) {
+func (p *podctl) restarts(name, container string) {
 	p.t.Helper()
-	if err := p.Restart("default", name, containers, false); err != nil {
+	if err := p.Restart("default", name, map[string]string{container: ""}, false); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -66,6 +66,31 @@ func TestRequestedRestartIsNoCrash(t *testing.T) {
 	})
 }
 
+// A run that the status does not show yet is restarted when its id is named.
+func TestRequestedRestartOfRunThatTheStatusDoesNotShow(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		slow := strings.Replace(podYAML("web", `trap "exit 0" TERM; sleep 3600 & wait`), "{name: c,", `{name: c, lifecycle: {postStart: {exec: {command: [sleep, "5"]}}},`, 1)
+		p := w.podctl("agent", slow)
+		i := p.until("web", "running", running)
+		p.restarts("web", "c")
+		time.Sleep(2 * time.Second) // in the hook of the second attempt
+		listed, err := p.client.ListPod(t.Context(), i.Pod.UID)
+		if err != nil || listed.Containers[0].Attempt != 1 {
+			t.Fatalf("%+v, %v", listed, err)
+		}
+		if err := p.Restart("default", "web", map[string]string{"c": listed.Containers[0].ID}, false); err != nil {
+			t.Fatal(err)
+		}
+		p.until("web", "restarted twice", restarts(2))
+		time.Sleep(time.Minute)
+		if n := len(w.calls("StartContainer")); n != 3 {
+			t.Errorf("%d starts", n)
+		}
+		p.drain()
+		w.empty()
+	})
+}
+
 // A container that waits for its back-off starts at once on request. The back-off goes on
 // where it was if it crashes again.
 func TestRequestedRestartEndsBackOff(t *testing.T) {
@@ -101,7 +126,7 @@ func TestStopDuringRequestedRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.until("web", "stopped", stopped)
-		if err := p.Restart("default", "web", []string{"c"}, false); err == nil || !strings.Contains(err.Error(), "pod default/web is not running") {
+		if err := p.Restart("default", "web", map[string]string{"c": ""}, false); err == nil || !strings.Contains(err.Error(), "pod default/web is not running") {
 			t.Errorf("restart of a stopped pod: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -160,11 +185,11 @@ func TestRequestedRestartOfOneContainer(t *testing.T) {
 			"once":  "restart default/web/once: its own restartPolicy Never does not start it again",
 			"none":  "restart default/web/none: the pod's spec has no such container",
 		} {
-			if err := p.Restart("default", "web", []string{"c", c}, true); err == nil || err.Error() != want {
+			if err := p.Restart("default", "web", map[string]string{"c": "", c: ""}, true); err == nil || err.Error() != want {
 				t.Errorf("%s: %v", c, err)
 			}
 		}
-		if err := p.Restart("default", "absent", []string{"c"}, false); !errors.Is(err, ErrNoPod) {
+		if err := p.Restart("default", "absent", map[string]string{"c": ""}, false); !errors.Is(err, ErrNoPod) {
 			t.Errorf("a pod that is not there: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -182,11 +207,11 @@ func TestForcedRestartOfContainerThatEndsWell(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", podYAML("job", `trap "exit 0" TERM; sleep 3600 & wait`, "restartPolicy: OnFailure"))
 		p.until("job", "running", running)
-		err := p.Restart("default", "job", []string{"c"}, false)
+		err := p.Restart("default", "job", map[string]string{"c": ""}, false)
 		if err == nil || !strings.Contains(err.Error(), "restartPolicy OnFailure starts it again with some exit codes only") || hint.Of(err) != "--force restarts it nevertheless" {
 			t.Fatalf("without force: %v, hint %q", err, hint.Of(err))
 		}
-		if err := p.Restart("default", "job", []string{"c"}, true); err != nil {
+		if err := p.Restart("default", "job", map[string]string{"c": ""}, true); err != nil {
 			t.Fatal(err)
 		}
 		p.until("job", "restarted", restarts(1))

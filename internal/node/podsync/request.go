@@ -26,6 +26,9 @@ type RestartRequest struct {
 	// Status is the pod's, as its owner shows it.
 	Status    *v1.PodStatus
 	Container string
+	// ID is the run that is meant, as the runtime lists it: one that the status does not
+	// show yet runs. "" is that of the status.
+	ID string
 	// ByKubelet: a kubelet starts the container again, by its own rules; else podctl does.
 	ByKubelet bool
 	// Force: also a container that starts again only with some exit codes.
@@ -43,6 +46,9 @@ func (r RestartRequest) Check() error {
 	}
 	s := findIn(r.Status, r.Container)
 	state, text := restartState(c, &r.Pod.Spec, s)
+	if r.ID != "" && r.ID != r.Run() {
+		state = isRunning
+	}
 	switch {
 	case state == notStarted:
 		return hint.Errorf("podctl describe "+r.podName(), "it is not running: %s", text)
@@ -63,6 +69,17 @@ func (r RestartRequest) Check() error {
 	case alwaysRestarts:
 	}
 	return nil
+}
+
+// Run returns the id of the container's newest run that the status shows, "" if it shows
+// none.
+func (r RestartRequest) Run() string {
+	s := findIn(r.Status, r.Container)
+	if s == nil {
+		return ""
+	}
+	_, id, _ := strings.Cut(s.ContainerID, "://")
+	return id
 }
 
 // Restartable are the names of the containers that a request for the whole pod means:
@@ -215,17 +232,13 @@ func (r RestartRequest) again() string {
 	return "podctl stop " + r.podName() + " and podctl start " + r.podName() + " run the whole pod again"
 }
 
-// RequestRestart has the next sync of the pod restart the newest runs of containers, by
-// the ids that its status shows.
-func (s *Syncer) RequestRestart(uid types.UID, status *v1.PodStatus, containers []string) {
+// RequestRestart has the next sync of the pod restart runs of containers, by their ids.
+func (s *Syncer) RequestRestart(uid types.UID, runs []string) {
 	m := s.remember(uid)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, name := range containers {
-		if cs := findIn(status, name); cs != nil {
-			_, id, _ := strings.Cut(cs.ContainerID, "://")
-			m.requested[id] = true
-		}
+	for _, id := range runs {
+		m.requested[id] = true
 	}
 }
 

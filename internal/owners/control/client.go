@@ -215,8 +215,8 @@ func (c *Client) Start(ctx context.Context, namespace, name string) error {
 }
 
 // Restart restarts containers of a pod that runs, in its sandbox, and returns before any is
-// stopped. The error is ErrNotFound if the process has no such pod.
-func (c *Client) Restart(ctx context.Context, namespace, name string, containers []string, force bool) error {
+// stopped: the runs of these ids, by name, "" is the newest. The error is ErrNotFound if the process has no such pod.
+func (c *Client) Restart(ctx context.Context, namespace, name string, containers map[string]string, force bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	return c.post(ctx, "/restart", restartRequest{Namespace: namespace, Name: name, Containers: containers, Force: force})

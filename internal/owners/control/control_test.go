@@ -30,7 +30,7 @@ type fakeHost struct {
 	stopped, started string
 	grace            *int64
 	unhealthy        error
-	restarted        []string
+	restarted        map[string]string
 	debugged         v1.EphemeralContainer
 	condition        v1.PodCondition
 }
@@ -54,7 +54,7 @@ func (h *fakeHost) Start(_ context.Context, namespace, name string) error {
 	return h.order(&h.started, namespace, name)
 }
 
-func (h *fakeHost) Restart(namespace, name string, containers []string, _ bool) error {
+func (h *fakeHost) Restart(namespace, name string, containers map[string]string, _ bool) error {
 	h.restarted = containers
 	var order string
 	return h.order(&order, namespace, name)
@@ -167,7 +167,7 @@ func TestClientRequests(t *testing.T) {
 	if err := c.Debug(t.Context(), "default", "web", debug); err != nil || h.debugged.TargetContainerName != "c" {
 		t.Errorf("Debug: %v, the host got %+v", err, h.debugged)
 	}
-	if err := c.Restart(t.Context(), "default", "web", []string{"a", "b"}, false); err != nil || len(h.restarted) != 2 {
+	if err := c.Restart(t.Context(), "default", "web", map[string]string{"a": "1", "b": ""}, false); err != nil || len(h.restarted) != 2 {
 		t.Errorf("Restart: %v, the host got %v", err, h.restarted)
 	}
 	if n, err := c.Node(t.Context()); err != nil || n.Name != "n1" {

@@ -27,8 +27,8 @@ type Host interface {
 	// Start lets a stopped pod run again.
 	Start(ctx context.Context, namespace, name string) error
 	// Restart restarts containers of a pod that runs, in its sandbox, and returns before any
-	// is stopped. force: also those that start again only with some exit codes.
-	Restart(namespace, name string, containers []string, force bool) error
+	// is stopped: the runs of these ids, by name, "" is the newest. force: also those that start again only with some exit codes.
+	Restart(namespace, name string, containers map[string]string, force bool) error
 	// Debug adds an ephemeral container to a pod that runs, and returns before it is
 	// started.
 	Debug(namespace, name string, c v1.EphemeralContainer) error

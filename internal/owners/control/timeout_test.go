@@ -26,7 +26,7 @@ func TestRequestsToSilentProcessTimeOut(t *testing.T) {
 			return c.Debug(ctx, "default", "web", v1.EphemeralContainer{})
 		}, startTimeout},
 		"restart": {func(ctx context.Context, c *Client) error {
-			return c.Restart(ctx, "default", "web", []string{"c"}, false)
+			return c.Restart(ctx, "default", "web", map[string]string{"c": ""}, false)
 		}, startTimeout},
 		"stop": {func(ctx context.Context, c *Client) error { return c.Stop(ctx, "default", "web", nil) }, patience},
 	} {

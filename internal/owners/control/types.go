@@ -147,10 +147,10 @@ type podRequest struct {
 
 // restartRequest is the body of /restart.
 type restartRequest struct {
-	Namespace  string   `json:"namespace"`
-	Name       string   `json:"name"`
-	Containers []string `json:"containers"`
-	Force      bool     `json:"force,omitempty"` // also those that start again only with some exit codes
+	Namespace  string            `json:"namespace"`
+	Name       string            `json:"name"`
+	Containers map[string]string `json:"containers"`      // ids of the runs that are meant, by name; "" is the newest
+	Force      bool              `json:"force,omitempty"` // also those that start again only with some exit codes
 }
 
 // debugRequest is the body of /debug.

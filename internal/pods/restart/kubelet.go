@@ -123,21 +123,15 @@ func chosen(now *pod.Pod, object *v1.Pod, named []string) ([]string, error) {
 	return named, nil
 }
 
-// check returns why a container is not stopped, nil if its kubelet starts it again. Whether
-// it runs is the runtime's to say: the kubelet learns that later.
+// check returns why a container is not stopped, nil if its kubelet starts it again.
 func (r *Restarter) check(object *v1.Pod, c *pod.Container, name string) error {
-	runs := c != nil && c.State == pod.Running
 	if object != nil {
-		request := podsync.RestartRequest{Pod: object, Status: &object.Status, Container: name, ByKubelet: true, Force: r.Force}
-		if runs {
-			running := v1.ContainerState{Running: &v1.ContainerStateRunning{}}
-			request.Status = &v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{Name: name, State: running}}}
-		}
+		request := podsync.RestartRequest{Pod: object, Status: &object.Status, Container: name, ID: attemptOf(c).ID, ByKubelet: true, Force: r.Force}
 		if err := request.Check(); err != nil {
 			return err
 		}
 	}
-	if !runs {
+	if c == nil || c.State != pod.Running {
 		return errors.New("it is not running")
 	}
 	return nil

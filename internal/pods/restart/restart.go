@@ -100,17 +100,21 @@ func (r *Restarter) byProcess(ctx context.Context, p *inventory.Pod, containers 
 	if err != nil {
 		return fail(err)
 	}
+	results := make([]Result, len(containers))
+	runs := map[string]string{}
+	for i, name := range containers {
+		results[i] = Result{Container: name, By: process.Title(), Old: attemptOf(newest(before, name))}
+		runs[name] = results[i].Old.ID
+	}
 	begin := time.Now()
-	if err := client.Restart(ctx, p.Namespace, p.Name, containers, r.Force); err != nil {
+	if err := client.Restart(ctx, p.Namespace, p.Name, runs, r.Force); err != nil {
 		return nil, err
 	}
 	// They are stopped one after the other.
 	limit := time.Duration(len(containers))*graceOf(object) + r.Timeout
-	results := make([]Result, len(containers))
 	errs := make([]error, len(containers))
 	var waiting sync.WaitGroup
-	for i, name := range containers {
-		results[i] = Result{Container: name, By: process.Title(), Old: attemptOf(newest(before, name))}
+	for i := range containers {
 		waiting.Go(func() {
 			errs[i] = r.await(ctx, p, &results[i], begin, limit, func() *v1.Pod {
 				now, _ := client.Pod(ctx, p.UID) // what is not known is not said

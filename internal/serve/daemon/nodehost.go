@@ -170,7 +170,7 @@ func (h nodeHost) Start(ctx context.Context, namespace, name string) error {
 }
 
 // Restart implements control.Host.
-func (h nodeHost) Restart(namespace, name string, containers []string, force bool) error {
+func (h nodeHost) Restart(namespace, name string, containers map[string]string, force bool) error {
 	return asNotFound(h.Node.Restart(namespace, name, containers, force))
 }
 
