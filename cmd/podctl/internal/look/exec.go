@@ -82,7 +82,7 @@ func readStreams(c *cli.Context) (o streamOptions, err error) {
 func readExec(c *cli.Context) (o execOptions, err error) {
 	o = execOptions{Globals: shell.ReadGlobals(c), all: c.Bool("all"), limit: c.Duration("timeout")}
 	// The global --timeout goes before the command.
-	o.Timeout = shell.Nearest(c.Lineage()[1], "timeout", (*cli.Context).Duration)
+	o.Timeout = shell.CallTimeout(c)
 	words := c.Args().Slice()
 	i := slices.Index(words, "--")
 	if i < 0 && len(words) > 1 {

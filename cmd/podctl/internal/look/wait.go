@@ -63,7 +63,7 @@ func waitCommand(e *shell.Env) *cmdline.Command {
 func readWait(c *cli.Context) (o waitOptions, err error) {
 	o = waitOptions{Globals: shell.ReadGlobals(c), timeout: c.Duration("timeout"), exitCode: c.Bool("exit-code")}
 	// This command's --timeout is not that of CRI calls.
-	o.Timeout = shell.Nearest(c.Lineage()[1], "timeout", (*cli.Context).Duration)
+	o.Timeout = shell.CallTimeout(c)
 	if c.String("for") == "" {
 		return o, &shell.UsageError{Message: "no condition given", Advice: "--for " + await.Forms}
 	}

@@ -70,7 +70,7 @@ func readRestart(c *cli.Context) (o restartOptions, err error) {
 	o = restartOptions{Globals: shell.ReadGlobals(c), words: c.Args().Slice(), namespace: c.String("namespace")}
 	o.Options = restart.Options{Force: c.Bool("force"), Wait: c.Bool("wait"), Timeout: c.Duration("timeout")}
 	// This command's --timeout is not that of CRI calls.
-	o.Globals.Timeout = shell.Nearest(c.Lineage()[1], "timeout", (*cli.Context).Duration)
+	o.Globals.Timeout = shell.CallTimeout(c)
 	if len(o.words) == 0 {
 		return o, noNameError(c)
 	}

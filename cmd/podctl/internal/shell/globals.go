@@ -108,6 +108,16 @@ func Nearest[T any](c *cli.Context, name string, get func(*cli.Context, string) 
 	return zero
 }
 
+// CallTimeout returns the global --timeout of a command that has a flag of that name itself.
+func CallTimeout(c *cli.Context) time.Duration {
+	for _, at := range c.Lineage() {
+		if at.Command != c.Command {
+			return Nearest(at, "timeout", (*cli.Context).Duration)
+		}
+	}
+	return 0
+}
+
 // Connect finds the runtime and connects to it. The function that it returns
 // closes the connection and is never nil.
 func Connect(ctx context.Context, e *Env, g Globals) (*cri.Client, func(), error) {

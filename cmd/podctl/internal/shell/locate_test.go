@@ -1,0 +1,37 @@
+package shell
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// A command line with other arguments has the flags of the first one.
+func TestWithArgsKeepsFlags(t *testing.T) {
+	timeout := func() []cli.Flag {
+		return []cli.Flag{&cli.DurationFlag{Name: "timeout"}, &cli.StringSliceFlag{Name: "label"}, &cli.BoolFlag{Name: "quiet"}}
+	}
+	ran := false
+	app := &cli.App{Flags: timeout(), Commands: []*cli.Command{{Name: "exec", Flags: timeout(), Action: func(c *cli.Context) error {
+		other, err := withArgs(c, []string{"id", "--", "echo", "--timeout", "-q"})
+		if err != nil {
+			return err
+		}
+		ran = true
+		if got := other.Args().Slice(); !slices.Equal(got, []string{"id", "--", "echo", "--timeout", "-q"}) {
+			t.Errorf("arguments %q", got)
+		}
+		if other.Duration("timeout") != time.Second || !other.IsSet("timeout") || !slices.Equal(other.StringSlice("label"), []string{"a", "b"}) || other.IsSet("quiet") || other.Command.Name != "exec" {
+			t.Errorf("flags %s %q", other.Duration("timeout"), other.StringSlice("label"))
+		}
+		if CallTimeout(other) != time.Minute || CallTimeout(c) != time.Minute {
+			t.Errorf("timeout of calls %s", CallTimeout(other))
+		}
+		return nil
+	}}}}
+	if err := app.Run([]string{"podctl", "--timeout", "1m", "exec", "--timeout", "1s", "--label", "a", "--label", "b", "pid:1"}); err != nil || !ran {
+		t.Errorf("%v, ran %t", err, ran)
+	}
+}
