@@ -109,10 +109,13 @@ func (n *Node) killIfStopped(p *v1.Pod) {
 	}
 }
 
-// Start lets a pod run again that was stopped or has ended. It returns
-// as soon as the node knows it. The error is ErrNoPod, ErrNotStopped where there is
+// Start lets a pod run again that was stopped or has ended, and has one that was rejected
+// admitted again. It returns as soon as the node knows it. The error is ErrNoPod, ErrNotStopped where there is
 // nothing to start, or a *NotRunningError where something is in the way.
 func (n *Node) Start(ctx context.Context, namespace, name string) error {
+	if again, err := n.admitAgain(ctx, namespace, name); again {
+		return err
+	}
 	e, err := n.retryBlocked(ctx, namespace, name)
 	if err != nil {
 		return err

@@ -32,15 +32,7 @@ func (n *Node) retryBlocked(ctx context.Context, namespace, name string) (*entry
 		return nil, err
 	}
 	if blocked {
-		n.wake.signal()
-		timed, cancel := context.WithTimeout(ctx, retryTimeout)
-		defer cancel()
-		_ = n.watchers.waitUntil(timed, func() bool { // what is known then is said
-			n.pods.mu.Lock()
-			defer n.pods.mu.Unlock()
-			e := n.pods.get(uid)
-			return e == nil || e.Phase != lifecycle.Starting && (!isBlocked(e) || e.Wait.Tries != tries)
-		})
+		n.waitForTry(ctx, uid, func(e *entry) bool { return !isBlocked(e) || e.Wait.Tries != tries })
 	}
 	n.pods.mu.Lock()
 	defer n.pods.mu.Unlock()
@@ -48,6 +40,42 @@ func (n *Node) retryBlocked(ctx context.Context, namespace, name string) (*entry
 		return nil, err
 	}
 	return e, notRunning(e)
+}
+
+// admitAgain tries a pod again that was rejected, and reports whether the name is of such a
+// pod. The error is a *NotRunningError if it is rejected again, or something else is in
+// its way.
+func (n *Node) admitAgain(ctx context.Context, namespace, name string) (rejected bool, err error) {
+	n.pods.mu.Lock()
+	e, err := n.pods.named(namespace, name)
+	if err != nil || e.Phase != lifecycle.Rejected {
+		n.pods.mu.Unlock()
+		return false, err
+	}
+	uid := e.UID()
+	n.pods.step(uid, lifecycle.Start{})
+	n.pods.mu.Unlock()
+	n.waitForTry(ctx, uid, func(e *entry) bool { return e.Phase != lifecycle.Waiting || isBlocked(e) })
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	if e = n.pods.get(uid); e == nil {
+		return true, nil // it is not desired any more
+	}
+	return true, notRunning(e)
+}
+
+// waitForTry has the loop look at a pod that waits, and returns once it has been tried, or
+// after a time.
+func (n *Node) waitForTry(ctx context.Context, uid types.UID, tried func(*entry) bool) {
+	n.wake.signal()
+	timed, cancel := context.WithTimeout(ctx, retryTimeout)
+	defer cancel()
+	_ = n.watchers.waitUntil(timed, func() bool { // what is known then is said
+		n.pods.mu.Lock()
+		defer n.pods.mu.Unlock()
+		e := n.pods.get(uid)
+		return e == nil || e.Phase != lifecycle.Starting && tried(e)
+	})
 }
 
 func isBlocked(e *entry) bool { return e.Phase == lifecycle.Waiting && e.Wait.Reason.Blocked() }

@@ -1,10 +1,12 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -77,6 +79,19 @@ func TestPodRejectedForHostPortNamesItsHolder(t *testing.T) {
 			t.Errorf("events %+v", p.events)
 		}
 		p.mu.Unlock()
+
+		// podctl start has it admitted again, and says why it is not.
+		err := p.Start(t.Context(), "default", "second")
+		if notRunning, ok := errors.AsType[*NotRunningError](err); !ok || !strings.Contains(err.Error(), "default/first (of podctl agent) has port 8080/TCP") {
+			t.Errorf("started: %v, %v", notRunning, err)
+		}
+		p.want(withPort("second", 8080))
+		time.Sleep(10 * time.Second) // the first one ends
+		p.until("second", "rejected still", Info.Ended)
+		if err := p.Start(t.Context(), "default", "second"); err != nil {
+			t.Error(err)
+		}
+		p.until("second", "running", running)
 		p.drain()
 		w.empty()
 	})

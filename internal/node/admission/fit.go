@@ -76,7 +76,7 @@ func unbounded(p *v1.Pod) v1.ResourceList {
 // fitHint says what to do about a pod that does not fit.
 func fitHint(d *preempt.Decision) string {
 	if d.HostPort() != nil {
-		return "change hostPort, or stop the other pod and run this one again: a pod that was rejected is not tried again"
+		return "change hostPort, or stop the other pod and run this one again, under an agent by podctl start: a pod that was rejected is not tried again by itself"
 	}
 	if detail := d.Detail(); detail != "" || d.Plan == nil {
 		return detail

@@ -6,8 +6,8 @@
 //	┌► Waiting ────────► Starting ────► Active
 //	│    ▲  └── Defer ─────┘ │            │ Undesire, a changed manifest,
 //	│    │                   ▼            ▼ podctl start
-//	│    └─ (new manifest) Rejected    Stopping ──► Removed ─┐
-//	│                                    │   ▲ Cleaned       │
+//	│    └─ (new manifest, Rejected    Stopping ──► Removed ─┐
+//	│        podctl start)               │   ▲ Cleaned       │
 //	│                           Forgotten▼   │ (error)       │ Forgotten
 //	│                                  Removing              │
 //	└────────── desired again ───────────┴───────────────────┘──► gone

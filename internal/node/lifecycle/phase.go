@@ -15,7 +15,7 @@ const (
 	// No worker knows it yet.
 	Starting
 	// Rejected: the pod was not admitted and has failed, until its manifest
-	// changes. No worker knows it, and its name is not held.
+	// changes or podctl start. No worker knows it, and its name is not held.
 	Rejected
 	// Active: a worker has the pod and it stays: it starts, runs, has ended by
 	// itself, or stays stopped because of podctl stop.

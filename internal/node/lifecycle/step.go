@@ -249,8 +249,8 @@ func (m *machine) onStop() {
 	}
 }
 
-// onStart applies podctl start: a pod that was stopped or has ended begins a new life,
-// and one that waits is tried now.
+// onStart applies podctl start: a pod that was stopped, has ended or was rejected begins a new
+// life, and one that waits is tried now.
 func (m *machine) onStart() {
 	switch m.e.Phase {
 	case Active:
@@ -261,9 +261,11 @@ func (m *machine) onStart() {
 	case Waiting:
 		m.e.StopNext = false
 		m.onRetry()
+	case Rejected:
+		m.startWaiting(m.e.Desired)
 	case Starting, Stopping, Removing, Removed:
 		m.e.StopNext = false
-	case None, Rejected:
+	case None:
 	}
 }
 

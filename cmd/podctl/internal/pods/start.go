@@ -18,7 +18,7 @@ import (
 func startCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:      "start",
-		Usage:     "start pods that were stopped or have ended",
+		Usage:     "start pods that were stopped, have ended or were rejected",
 		Args:      cmdline.Args{Of: cmdline.Pod, Many: true, ByName: true},
 		Effect:    cmdline.Changes,
 		FlagHints: namesHints,
