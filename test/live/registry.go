@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
@@ -83,8 +85,8 @@ func (r *ImageRegistry) Push(t testing.TB, names ...string) {
 	}
 }
 
-// PushLarge adds the test image with layers of these sizes, in bytes, above it. No
-// compression makes them smaller, and no runtime holds them.
+// PushLarge adds an index of the test image, with layers of these sizes, in bytes, above it,
+// and of another platform's. No compression makes them smaller, and no runtime holds them.
 func (r *ImageRegistry) PushLarge(t testing.TB, name string, sizes ...int) {
 	t.Helper()
 	img, err := image.Busybox()
@@ -99,16 +101,27 @@ func (r *ImageRegistry) PushLarge(t testing.TB, name string, sizes ...int) {
 			t.Fatalf("fill registry: %v", err)
 		}
 	}
-	r.write(t, name, img)
+	index := mutate.AppendManifests(empty.Index,
+		mutate.IndexAddendum{Add: empty.Image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: "s390x"}}},
+		mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: runtime.GOARCH}}},
+	)
+	if err := remote.WriteIndex(r.reference(t, name), index, remote.WithContext(t.Context())); err != nil {
+		t.Fatalf("fill registry: %v", err)
+	}
 }
 
-func (r *ImageRegistry) write(t testing.TB, n string, img v1.Image) {
+func (r *ImageRegistry) reference(t testing.TB, n string) name.Reference {
 	t.Helper()
 	ref, err := name.ParseReference(r.Image(n))
 	if err != nil {
 		t.Fatalf("fill registry: %v", err)
 	}
-	if err := remote.Write(ref, img, remote.WithContext(t.Context())); err != nil {
+	return ref
+}
+
+func (r *ImageRegistry) write(t testing.TB, n string, img v1.Image) {
+	t.Helper()
+	if err := remote.Write(r.reference(t, n), img, remote.WithContext(t.Context())); err != nil {
 		t.Fatalf("fill registry: %v", err)
 	}
 }

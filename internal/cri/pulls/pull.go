@@ -80,6 +80,9 @@ func (p Pull) Idle() time.Duration {
 	if last.IsZero() {
 		return 0
 	}
+	if last.Before(p.Since) { // an earlier pull has left a part of the layer
+		last = p.Since
+	}
 	return max(0, p.At.Sub(last))
 }
 

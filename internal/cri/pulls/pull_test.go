@@ -128,10 +128,11 @@ func TestIdleIsTheTimeSinceAnyLayerGrew(t *testing.T) {
 	}{
 		"nothing in flight":     {[]Layer{{Done: 5, Total: 5}, {Total: 5}}, 0},
 		"one layer grows":       {[]Layer{{Updated: epoch}, {Updated: at.Add(-2 * time.Second)}}, 2 * time.Second},
-		"none grows":            {[]Layer{{Updated: epoch}, {Updated: epoch}}, time.Minute},
+		"none grows":            {[]Layer{{Updated: epoch.Add(10 * time.Second)}, {Updated: epoch}}, 50 * time.Second},
+		"none has grown yet":    {[]Layer{{Updated: epoch.Add(-time.Hour)}}, time.Minute},
 		"the clock is set back": {[]Layer{{Updated: at.Add(time.Hour)}}, 0},
 	} {
-		if got := (Pull{At: at, Layers: test.layers}).Idle(); got != test.want {
+		if got := (Pull{Since: epoch, At: at, Layers: test.layers}).Idle(); got != test.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

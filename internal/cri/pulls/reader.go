@@ -108,8 +108,7 @@ func (r *Reader) server() cri.Server {
 	return cri.ServerOf(cri.Endpoint{Runtime: r.client.Endpoint().Image})
 }
 
-// readLeases returns the leases that pulls hold. One from before the start of the runtime's
-// process belongs to a pull that ended with it.
+// readLeases returns the leases that pulls may hold.
 func (r *Reader) readLeases(ctx context.Context) ([]lease, error) {
 	answer, err := r.leases.List(ctx, &leasesapi.ListRequest{})
 	if err != nil {
@@ -118,14 +117,13 @@ func (r *Reader) readLeases(ctx context.Context) ([]lease, error) {
 	started := r.server().Started
 	var all []lease
 	for _, l := range answer.GetLeases() {
-		created := timeOf(l.GetCreatedAt())
-		if _, ok := l.GetLabels()[expireLabel]; !ok || created.Before(started.Add(-startSlack)) {
+		if !mayBePull(l, started) {
 			continue
 		}
 		if len(all) == maxLeases {
 			break
 		}
-		found, err := r.readLease(ctx, lease{id: l.GetID(), created: created})
+		found, err := r.readLease(ctx, lease{id: l.GetID(), created: timeOf(l.GetCreatedAt())})
 		switch {
 		case errors.Is(err, cri.ErrNotFound): // the pull has ended
 		case err != nil:
@@ -135,6 +133,14 @@ func (r *Reader) readLeases(ctx context.Context) ([]lease, error) {
 		}
 	}
 	return all, nil
+}
+
+// mayBePull reports whether a lease may be that of a pull. One from before the start of the
+// runtime's process belongs to a pull that ended with that before it; containerd keeps it
+// for a day.
+func mayBePull(l *leasesapi.Lease, started time.Time) bool {
+	_, expires := l.GetLabels()[expireLabel]
+	return expires && !timeOf(l.GetCreatedAt()).Before(started.Add(-startSlack))
 }
 
 func (r *Reader) readLease(ctx context.Context, l lease) (lease, error) {
