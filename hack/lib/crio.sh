@@ -93,28 +93,28 @@ limits_huge_pages() {
 	[[ -d /sys/fs/cgroup/hugetlb ]] || grep -qsw hugetlb /sys/fs/cgroup/cgroup.controllers
 }
 
-# runc_path prints runc, or a wrapper that raises a negative oomScoreAdj to 0
-# on a host that may not lower it, and drops limits of huge pages where the kernel has
-# none: CRI-O has no switch for either.
+# runc_path prints runc, or a wrapper for what CRI-O has no switch for: on a host that may
+# not lower an oom_score_adj it raises a negative one to 0, and takes the capability for
+# that, which the host lacks, from processes; where the kernel has no limits of huge pages
+# it drops them.
 runc_path() {
-	local runc fix=.
+	local runc process=. config=.
 	runc=$(command -v runc)
-	may_raise_priority || fix+=' | if (.process.oomScoreAdj // 0) < 0 then .process.oomScoreAdj = 0 else . end'
-	limits_huge_pages || fix+=' | del(.linux.resources.hugepageLimits)'
-	if [[ $fix == . ]]; then
+	may_raise_priority ||
+		process='if (.oomScoreAdj // 0) < 0 then .oomScoreAdj = 0 else . end | .capabilities[]? -= ["CAP_SYS_RESOURCE"]'
+	limits_huge_pages || config='del(.linux.resources.hugepageLimits)'
+	if [[ $process == . && $config == . ]]; then
 		echo "$runc"
 		return
 	fi
 	cat >"$RUN/runc.sh" <<-EOF
 		#!/bin/bash
+		change() { jq -c "\$2" "\$1" >"\$1.new" && mv "\$1.new" "\$1"; }
 		previous=
 		for argument; do
 			case \$previous in
-			--bundle | -b)
-				config=\$argument/config.json
-				jq -c '$fix' "\$config" >"\$config.new" &&
-					mv "\$config.new" "\$config"
-				;;
+			--bundle | -b) change "\$argument/config.json" '.process |= ($process) | $config' ;;
+			--process | -p) change "\$argument" '$process' ;;
 			esac
 			previous=\$argument
 		done
