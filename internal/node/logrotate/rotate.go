@@ -25,13 +25,24 @@ type Rotator struct {
 // New returns a Rotator.
 func New(p Policy) *Rotator { return &Rotator{policy: p, notReopened: map[string]bool{}} }
 
+// IsIdle reports whether Rotate has nothing to do about a log: there is a regular file that is
+// not too large, in directories that are no links. It opens nothing, since that is what
+// most logs are.
+func (r *Rotator) IsIdle(path string) bool {
+	dir := filepath.Dir(path)
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if info, err := os.Lstat(d); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular() && r.fits(info) && !r.notReopened[path]
+}
+
 // Rotate rotates the log at path if it is too large. reopen makes the runtime reopen the
 // path: also where there is no log, for the runtime then writes to a file without a name,
 // or with that of a rotation that was cut short.
 func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen func(context.Context) error) error {
-	if !r.notReopened[path] && r.isSmall(path) {
-		return nil
-	}
 	l, err := open(path)
 	var info fs.FileInfo
 	if err == nil {
@@ -66,19 +77,6 @@ func (r *Rotator) Rotate(ctx context.Context, path string, now time.Time, reopen
 	}
 	// What cannot be removed or compressed must not let the log grow for ever.
 	return errors.Join(r.removeAndCompress(ctx, l), r.rename(ctx, l, now, reopen))
-}
-
-// isSmall reports whether there is a regular log that fits, in directories that are no
-// links. It opens nothing, since most logs are small most of the time.
-func (r *Rotator) isSmall(path string) bool {
-	dir := filepath.Dir(path)
-	for _, d := range []string{filepath.Dir(dir), dir} {
-		if info, err := os.Lstat(d); err != nil || !info.IsDir() {
-			return false
-		}
-	}
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode().IsRegular() && r.fits(info)
 }
 
 // fits reports whether a file is not too large for a log.

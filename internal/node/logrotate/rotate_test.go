@@ -132,3 +132,26 @@ func TestRemoveRotatedFiles(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestIsIdle(t *testing.T) {
+	small := put(t, t.TempDir(), "0.log", "small")
+	failed := New(Policy{MaxSize: 10})
+	failed.notReopened[small] = true
+	for _, c := range []struct {
+		name    string
+		rotator *Rotator
+		path    string
+		want    bool
+	}{
+		{"a small log", New(Policy{MaxSize: 10}), small, true},
+		{"without a limit", New(Policy{MaxSize: -1}), small, true},
+		{"a log of the limit", New(Policy{MaxSize: 5}), small, false},
+		{"no log", New(Policy{MaxSize: 10}), small + ".gz", false},
+		{"a directory", New(Policy{MaxSize: 10}), filepath.Dir(small), false},
+		{"a log whose reopen failed", failed, small, false},
+	} {
+		if got := c.rotator.IsIdle(c.path); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}

@@ -73,6 +73,9 @@ func (r *logRotation) check(ctx context.Context, logs []runningLog, now time.Tim
 // rotate rotates a log if it is too large. Where it is not, the runtime is asked for its
 // path: it may have been started with another directory for logs.
 func (r *logRotation) rotate(ctx context.Context, l *runningLog, now time.Time) error {
+	if r.rotator.IsIdle(l.path) {
+		return nil
+	}
 	if _, err := os.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
 		status, err := r.runtime.ContainerStatus(ctx, l.id)
 		switch {
