@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -16,17 +17,17 @@ import (
 // Pods returns every pod of the node, sorted by namespace,
 // name and UID.
 func (n *Node) Pods() []Info {
-	states := map[types.UID]worker.Info{}
-	for _, w := range n.workers.Snapshot() {
+	snapshot := n.workers.Snapshot()
+	states := make(map[types.UID]worker.Info, len(snapshot))
+	for _, w := range snapshot {
 		states[w.UID] = w
 	}
 	n.pods.mu.Lock()
 	defer n.pods.mu.Unlock()
 	infos := make([]Info, 0, len(n.pods.entries))
-	for uid, e := range n.pods.entries {
-		infos = append(infos, n.pods.info(uid, e, states[uid]))
+	for _, e := range slices.SortedFunc(maps.Values(n.pods.entries), func(a, b *entry) int { return lifecycle.CompareNames(a.Pod, b.Pod) }) {
+		infos = append(infos, n.pods.info(e.UID(), e, states[e.UID()]))
 	}
-	slices.SortFunc(infos, func(a, b Info) int { return lifecycle.CompareNames(a.Pod, b.Pod) })
 	return infos
 }
 

@@ -72,7 +72,10 @@ func (w *Workers) Snapshot() []Info {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	infos := make([]Info, 0, len(w.pods))
-	for _, p := range w.pods {
+	byName := func(a, b *podWorker) int {
+		return cmp.Or(cmp.Compare(a.state.Namespace, b.state.Namespace), cmp.Compare(a.state.Name, b.state.Name), cmp.Compare(a.state.UID, b.state.UID))
+	}
+	for _, p := range slices.SortedFunc(maps.Values(w.pods), byName) {
 		info := Info{State: p.state, NextWake: p.wakeAt}
 		if p.state.waitsForName() {
 			v := w.names.View(p.state.FullName(), p.state.UID, w.mayStart)
@@ -80,8 +83,5 @@ func (w *Workers) Snapshot() []Info {
 		}
 		infos = append(infos, info)
 	}
-	slices.SortFunc(infos, func(a, b Info) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-	})
 	return infos
 }
