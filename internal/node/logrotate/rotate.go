@@ -26,8 +26,8 @@ type Rotator struct {
 func New(p Policy) *Rotator { return &Rotator{policy: p, notReopened: map[string]bool{}} }
 
 // IsIdle reports whether Rotate has nothing to do about a log: there is a regular file that is
-// not too large, in directories that are no links. It opens nothing, since that is what
-// most logs are.
+// not too large, in directories that are no links. It opens nothing, for most logs are idle
+// at most times.
 func (r *Rotator) IsIdle(path string) bool {
 	dir := filepath.Dir(path)
 	for _, d := range []string{filepath.Dir(dir), dir} {
