@@ -27,10 +27,10 @@ type Facts struct {
 	// Paths are those of its volumes that do not answer, or are not what the pod asks for.
 	Paths []Path
 	// Pulls are those of its images. PullsListed: the runtime says which pulls are in
-	// flight; OtherPulls is how many there are of other images.
+	// flight. Unnamed are those of a runtime that does not name the images, as one.
 	Pulls       []Pull
 	PullsListed bool
-	OtherPulls  int
+	Unnamed     *Pull
 	// NotReady is why the runtime's network does not work, "" if it does.
 	NotReady string
 	// LogError is the last error that its kubelet logged about it, nil if none is known.

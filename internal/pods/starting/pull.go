@@ -16,6 +16,7 @@ type Pull struct {
 	Bytes, Total int64   // Total is 0 if it is not known
 	Rate         float64 // bytes per second, lately
 	Unpacks      bool    // all is received, and is unpacked
+	Number       int     // of pulls, if they are several that cannot be told apart
 	// Measured is over how long Rate was measured, 0 if that is since the layers' start.
 	Measured time.Duration
 }
@@ -73,22 +74,34 @@ func (s *pullSampler) addPulls(ctx context.Context, found []*Facts) {
 		}
 	}
 	for _, f := range waiting {
-		f.PullsListed, f.OtherPulls = reported, len(all)
+		f.PullsListed = reported
 		image := f.position().image()
-		p := pulls.Find(all, image)
-		if p == nil && !reported && len(all) == 1 && len(waiting) == 1 {
-			p = &all[0] // the image is not known, and there is no other
+		if p := pulls.Find(all, image); p != nil {
+			f.Pulls = append(f.Pulls, s.pullOf(image, *p))
 		}
-		if p == nil {
-			continue
+		if !reported && len(all) > 0 {
+			f.Unnamed = s.together(image, all)
 		}
-		f.OtherPulls--
-		pull := Pull{Image: image, Since: p.Since, Bytes: p.Done(), Total: p.Total(), Rate: s.history.Rate(*p), Unpacks: p.Transferred()}
-		if measured := s.now().Sub(s.since); measured >= sampleTime {
-			pull.Measured = measured
-		}
-		f.Pulls = append(f.Pulls, pull)
 	}
+}
+
+func (s *pullSampler) pullOf(image string, p pulls.Pull) Pull {
+	pull := Pull{Image: image, Since: p.Since, Bytes: p.Done(), Total: p.Total(), Rate: s.history.Rate(p), Unpacks: p.Transferred()}
+	if measured := s.now().Sub(s.since); measured >= sampleTime {
+		pull.Measured = measured
+	}
+	return pull
+}
+
+// together returns pulls that cannot be told apart as one: of the oldest's age.
+func (s *pullSampler) together(image string, all []pulls.Pull) *Pull {
+	sum := s.pullOf(image, all[0])
+	for _, p := range all[1:] {
+		one := s.pullOf(image, p)
+		sum.Bytes, sum.Rate = sum.Bytes+one.Bytes, sum.Rate+one.Rate
+	}
+	sum.Number, sum.Total, sum.Unpacks = len(all), 0, false
+	return &sum
 }
 
 // image returns the image that a pod in the step pull waits for, "" if that is not known.

@@ -44,14 +44,28 @@ func stalledPull(v *view) finding {
 			return finding{evidence: []Evidence{p.evidence()}, next: on("podctl pull ", p.Image)}
 		}
 	}
+	if p := v.Unnamed; p != nil && v.isPulling() && p.Measured > 0 && p.Rate == 0 {
+		return finding{evidence: []Evidence{p.evidence()}, next: on("podctl pull ", p.Image)}
+	}
 	return finding{}
+}
+
+// isPulling reports whether an image of the pod has been pulled for a while, as far as its owner
+// says.
+func (v *view) isPulling() bool {
+	if v.step != StepPull || v.now.Sub(v.since) < slowPull {
+		return false
+	}
+	if v.Worker != nil {
+		return v.Worker.Start.Step == pod.StepPull
+	}
+	return v.position.container != nil && isPlain(v.position.container.Reason)
 }
 
 // silentPull examines a pull that podctl asked for, and of which the runtime has nothing yet:
 // it has one as soon as the registry has sent anything.
 func silentPull(v *view) finding {
-	w := v.Worker
-	if v.step != StepPull || w == nil || w.Start.Step != pod.StepPull || !v.PullsListed || len(v.Pulls) > 0 || v.now.Sub(v.since) < slowPull {
+	if v.Worker == nil || !v.isPulling() || !v.PullsListed || len(v.Pulls) > 0 {
 		return finding{}
 	}
 	e := Evidence{Kind: KindPull, Subject: v.image(), Message: "of which the registry has sent nothing", Since: v.since}
@@ -59,16 +73,24 @@ func silentPull(v *view) finding {
 }
 
 func activePull(v *view) finding {
-	for _, p := range v.Pulls {
-		return finding{evidence: []Evidence{p.evidence()}}
+	switch {
+	case len(v.Pulls) > 0:
+		return finding{evidence: []Evidence{v.Pulls[0].evidence()}}
+	case v.Unnamed != nil && v.isPulling():
+		return finding{evidence: []Evidence{v.Unnamed.evidence()}, sure: diagnose.Unknown}
 	}
 	return finding{}
 }
 
 func (p *Pull) evidence() Evidence {
 	e := Evidence{Kind: KindPull, Subject: p.Image, Bytes: p.Bytes, Total: p.Total, Rate: p.Rate, Since: p.Since}
-	if p.Unpacks {
+	switch {
+	case p.Unpacks:
 		e.Message = "which is received, and is unpacked"
+	case p.Number > 0 && p.Rate == 0:
+		e.Message = fmt.Sprintf("one of %d of which the runtime does not name the image, and which receive nothing", p.Number)
+	case p.Number > 0:
+		e.Message = fmt.Sprintf("one of %d of which the runtime does not name the image, and which receive something", p.Number)
 	}
 	return e
 }

@@ -138,6 +138,12 @@ func TestJudge(t *testing.T) {
 			f.Pulls = []Pull{{Image: "app:1", Since: ago(20), Bytes: 1 << 20, Total: 4 << 20, Measured: 3 * time.Second}}
 		}),
 			StepPull, diagnose.LayerRegistry, diagnose.Likely, "pull of app:1, 1.0Mi of 4.0Mi, receives nothing, for 20s", "podctl pull app:1"},
+		{"a pull of CRI-O that stalls", with(starts(pod.StepPull, 20), func(f *Facts) {
+			f.Unnamed = &Pull{Image: "app:1", Since: ago(30), Number: 2, Measured: 3 * time.Second}
+		}), StepPull, diagnose.LayerRegistry, diagnose.Likely, "pull of app:1, one of 2 of which the runtime does not name the image, and which receive nothing, for 30s", "podctl pull app:1"},
+		{"a pull of CRI-O beside one that receives data", with(starts(pod.StepPull, 20), func(f *Facts) {
+			f.Unnamed = &Pull{Image: "app:1", Since: ago(30), Number: 2, Rate: 1, Measured: 3 * time.Second}
+		}), StepPull, diagnose.LayerNone, diagnose.Unknown, "and which receive something", ""},
 		{"a registry that sends nothing", with(starts(pod.StepPull, 20), func(f *Facts) { f.PullsListed = true }),
 			StepPull, diagnose.LayerRegistry, diagnose.Likely, "pull of app:1, of which the registry has sent nothing, for 20s", "podctl pull app:1"},
 		{"a pull that receives data", with(starts(pod.StepPull, 90), func(f *Facts) { f.Pulls = []Pull{{Image: "app:1", Since: ago(90), Bytes: 1 << 20, Rate: 1 << 10}} }),
