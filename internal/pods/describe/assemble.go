@@ -26,6 +26,7 @@ func (c *collection) facts() Facts {
 		f.Reason, f.Message = o.Status.Reason, o.Status.Message
 	}
 	c.addSandbox(&f)
+	c.addStarted(&f)
 	if group := c.tree.Pod(p.UID); group != "" {
 		f.Cgroup = readCgroup(c.tree, group)
 	}

@@ -150,7 +150,11 @@ func (p *page) identity(f *Facts) {
 	p.row("Owner", owner)
 	p.row("UID", f.Metadata.UID)
 	if !f.StartTime.IsZero() {
-		p.row("Started", p.ago(f.StartTime))
+		text := p.ago(f.StartTime)
+		if f.Started != nil {
+			text += ", " + f.Started.text()
+		}
+		p.row("Started", text)
 	}
 	if s := f.Spec; s != nil {
 		text := []string{s.QOS, "restartPolicy " + s.RestartPolicy}

@@ -116,9 +116,6 @@ func (f FS) Root(pid int) string { return f.path(pid, "root") }
 // process sees it.
 func (f FS) WorkingDir(pid int) string { return f.path(pid, "cwd") }
 
-// Stderr returns the path of what a process writes its errors to.
-func (f FS) Stderr(pid int) string { return f.path(pid, "fd/2") }
-
 // Sockets returns the inodes of the sockets that a process has open; none if
 // its descriptors must not be read.
 func (f FS) Sockets(pid int) []uint32 {

@@ -40,7 +40,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodePage,
-		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
+		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Started{}, describe.StartedStep{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
 			describe.Cgroup{}, pod.PSI{}, pod.Stall{}, describe.Condition{}, describe.Container{}, describe.Pull{}, describe.Attempt{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
 			describe.Mount{}, describe.Volume{}, describe.Event{}, describe.Unread{},
 		},

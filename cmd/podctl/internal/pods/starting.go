@@ -3,7 +3,6 @@ package pods
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 
@@ -20,8 +19,8 @@ import (
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/report"
 	"github.com/podctl/podctl/internal/pods/starting"
-	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -165,21 +164,13 @@ func (l startingLister) reported(ctx context.Context, err error) (output.List, e
 	return list, err
 }
 
-// maxLog bounds what is read of a kubelet's log, in bytes.
-const maxLog = 1 << 20
-
-// readLog returns the end of the file that is the standard error of a process.
+// readLog returns a reader of the end of the log of a process.
 func readLog(procs proc.FS) func(context.Context, int) ([]byte, error) {
-	return func(_ context.Context, pid int) ([]byte, error) {
-		f, err := bounded.Open(procs.Stderr(pid))
-		if err != nil {
+	return func(ctx context.Context, pid int) ([]byte, error) {
+		files, err := report.ReadLog(ctx, procs, pid, report.Journalctl)
+		if len(files) == 0 {
 			return nil, err
 		}
-		defer func() { _ = f.Close() }() // it is only read
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		return io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxLog), maxLog))
+		return files[0].Data, nil
 	}
 }
