@@ -1,10 +1,13 @@
 package cgroup
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +34,7 @@ type Tree struct {
 	unified    bool
 	containers map[string]string    // path by id of the container or sandbox
 	pods       map[types.UID]string // path by UID of the pod
+	podPaths   []string
 }
 
 // Scan finds the cgroups of containers by their ids, and those of pods by their
@@ -77,6 +81,7 @@ func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
 				return fs.SkipDir
 			case ok:
 				t.pods[uid] = "/" + name
+				t.podPaths = append(t.podPaths, "/"+name)
 			}
 		}
 		return nil
@@ -102,6 +107,49 @@ func containerID(dir string) (string, bool) {
 // Container returns the path of the cgroup of a container or sandbox, "" if there
 // is none: it does not run, or it runs out of sight.
 func (t *Tree) Container(id string) string { return t.containers[id] }
+
+// Containers returns the paths of the cgroups of all containers and sandboxes by their ids.
+func (t *Tree) Containers() map[string]string { return t.containers }
+
+// Pods returns the paths of the cgroups of all pods. Several may have one UID: two runtimes may
+// have a pod of the same manifest.
+func (t *Tree) Pods() []string { return t.podPaths }
+
+// PodUID returns the UID in the name of a pod's cgroup, false if it is not one.
+func PodUID(dir string) (uid types.UID, ok bool) {
+	for _, driver := range []Driver{Cgroupfs, Systemd} {
+		if uid, ok := podUID(dir, driver); ok && len(uid) >= uidLength {
+			return uid, true
+		}
+	}
+	return "", false
+}
+
+// Processes returns the PIDs in a cgroup and in those below it, in ascending order; it is an
+// error if there are more than limit.
+func (t *Tree) Processes(group string, limit int) (pids []int, err error) {
+	err = filepath.WalkDir(t.File(group, "memory", ""), func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fs.SkipDir // removed since its parent was read
+		case err != nil:
+			return err
+		case !e.IsDir():
+			return nil
+		}
+		for line := range strings.Lines(read(filepath.Join(path, "cgroup.procs"))) {
+			if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+		if len(pids) > limit {
+			return fmt.Errorf("cgroup %s has more than %d processes", group, limit)
+		}
+		return nil
+	})
+	slices.Sort(pids)
+	return pids, err
+}
 
 // Pod returns the path of the cgroup of a pod, "" if it has none of its own.
 func (t *Tree) Pod(uid types.UID) string { return t.pods[uid] }

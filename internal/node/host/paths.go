@@ -58,6 +58,9 @@ func (p Paths) Dirs() *poddir.Dirs { return poddir.New(p.Pods(), filepath.Base(p
 // Seccomp is the directory of local seccomp profiles.
 func (p Paths) Seccomp() string { return filepath.Join(p.Root, "seccomp") }
 
+// CgroupRoot names the cgroup of all pods of a runtime.
+func CgroupRoot(runtimeID string) string { return "podctl-" + runtimeID }
+
 // RuntimeID identifies a runtime of this machine by its socket: locks and
 // cgroups are about the pods of one runtime. It has one id by every path to the
 // socket: /run and /var/run are often the same, and a socket may be mounted or

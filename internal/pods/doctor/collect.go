@@ -2,9 +2,7 @@ package doctor
 
 import (
 	"context"
-	"maps"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/images"
 	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/leak"
 )
 
 // Options of Collect.
@@ -23,6 +22,8 @@ type Options struct {
 	// List lists the pods; Podctls are the living podctl processes on the runtime.
 	List    func(ctx context.Context) ([]*inventory.Pod, error)
 	Podctls []string
+	// Leaks looks for what has leaked.
+	Leaks *leak.Finder
 	// Dirs are podctl's directories, by what is kept there.
 	Dirs []Disk
 	Now  func() time.Time
@@ -35,10 +36,6 @@ const (
 	// it at once.
 	quiet = 200 * time.Millisecond
 )
-
-// settleTime is the minimum age of a shim, namespace or address that is reported: a younger one may
-// belong to a sandbox that is being created and not listed yet.
-const settleTime = time.Minute
 
 // Collect reads all facts.
 func Collect(ctx context.Context, o Options) Facts {
@@ -126,35 +123,17 @@ func readKubelet(ctx context.Context, endpoint string) Kubelet {
 	return k
 }
 
-// readPods lists the pods after it has looked for shims and mounts: what is created
-// meanwhile is in the list. What is removed meanwhile goes soon.
+// readPods lists the pods, and looks for what others left.
 func (o Options) readPods(ctx context.Context, f *Facts) {
-	look := func() found {
-		return scan(f.Runtime.Server.PID, f.Runtime.Endpoint, f.Runtime.Config.StateDir, o.Now())
-	}
-	seen := look()
-	if dir := f.Runtime.Config.NamespaceDir; dir != "" && seen.visible {
-		f.Pods.NamespaceDir, f.Pods.Namespaces = dir, namespaces(dir, o.Now())
-	}
-	var leases []Lease
-	if seen.visible && seen.sameMounts {
-		leases, f.Pods.LeasesComplete = readLeases("/", f.Runtime.Config.CNI.leaseDirs(), o.Now())
-		f.Pods.LeasesRead = len(leases)
-	}
 	all, err := o.List(ctx)
 	if f.Pods.Err = err; err != nil {
 		return
 	}
-	listed := map[string]bool{}
 	for _, p := range all {
 		if p.Runtime == nil {
 			continue
 		}
-		for id := range p.Runtime.IDs() {
-			listed[id] = true
-		}
 		f.Pods.Count++
-		f.Pods.Sandboxes += len(p.Runtime.Sandboxes)
 		switch {
 		case p.RunningContainers() > 0:
 			f.Pods.Running++
@@ -168,46 +147,7 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 			f.Pods.Headless = append(f.Pods.Headless, p.DisplayName())
 		}
 	}
-	f.Pods.Leases = unlistedLeases(leases, listed, "/", o.Now())
-	if f.Pods.Examined = seen.examined; !seen.examined {
-		return
-	}
-	left := seen.without(listed).recheck(ctx, look)
-	f.Pods.Shims, f.Pods.Mounts = left.shims, slices.Sorted(maps.Values(left.mounts))
-}
-
-// without returns what belongs to none of the sandboxes and containers.
-func (f found) without(ids map[string]bool) found {
-	f.shims = slices.DeleteFunc(slices.Clone(f.shims), func(s Shim) bool { return ids[s.ID] })
-	f.mounts = maps.Clone(f.mounts)
-	maps.DeleteFunc(f.mounts, func(id, _ string) bool { return ids[id] })
-	return f
-}
-
-const (
-	// removal is how long a shim and a mount may outlast their pod: a runtime answers that
-	// a pod is removed before its shim has exited.
-	removal = 5 * time.Second
-	// removalPeriod is the poll interval until then.
-	removalPeriod = 100 * time.Millisecond
-)
-
-// recheck calls again until nothing of f is left or the time that a removal takes has passed, and
-// returns what is left.
-func (f found) recheck(ctx context.Context, again func() found) found {
-	for end := time.After(removal); len(f.shims)+len(f.mounts) > 0; {
-		select {
-		case <-ctx.Done():
-			return f
-		case <-end:
-			return f
-		case <-time.After(removalPeriod):
-		}
-		now := again()
-		f.shims = slices.DeleteFunc(f.shims, func(s Shim) bool { return !slices.Contains(now.shims, s) })
-		maps.DeleteFunc(f.mounts, func(id, path string) bool { return now.mounts[id] != path })
-	}
-	return f
+	f.Pods.Leaks, f.Pods.LeaksErr = o.Leaks.Find(ctx, nil)
 }
 
 // readDisks reads the file systems of the images and of podctl's directories.

@@ -13,11 +13,8 @@ import (
 type criConfig struct {
 	SandboxImage        string `json:"sandboxImage"`
 	RestrictOOMScoreAdj bool   `json:"restrictOOMScoreAdj"`
-	StateDir            string `json:"stateDir"`
-	NetnsUnderState     bool   `json:"netnsMountsUnderStateDir"`
 	CRIO                *struct {
-		EnablePodEvents bool   `json:"EnablePodEvents"`
-		NamespacesDir   string `json:"NamespacesDir"`
+		EnablePodEvents bool `json:"EnablePodEvents"`
 	} `json:"crio"`
 }
 
@@ -35,8 +32,6 @@ type cniConfig struct {
 						Type string `json:"type"`
 					} `json:"ipam"`
 				}
-				// Source is all of its configuration.
-				Source string
 			}
 		}
 	}
@@ -50,17 +45,8 @@ func readConfig(info map[string]string) (c Config, sandboxImage string) {
 	var config criConfig
 	if json.Unmarshal([]byte(info["config"]), &config) == nil {
 		c.Shown, c.RestrictOOM = true, config.RestrictOOMScoreAdj
-		if config.StateDir != "" { // …/io.containerd.grpc.v1.cri
-			c.StateDir = filepath.Dir(config.StateDir)
-		}
-		if config.NetnsUnderState && config.StateDir != "" {
-			c.NamespaceDir = filepath.Join(config.StateDir, "netns")
-		}
 		if config.CRIO != nil {
 			c.Events = &config.CRIO.EnablePodEvents
-			if dir := config.CRIO.NamespacesDir; dir != "" && dir != "/var/run" && dir != "/run" { // which others use, too
-				c.NamespaceDir = filepath.Join(dir, "netns")
-			}
 		}
 	}
 	var cni cniConfig
@@ -69,14 +55,6 @@ func readConfig(info map[string]string) (c Config, sandboxImage string) {
 		for _, n := range cni.Networks {
 			network := Network{Name: n.Config.Name}
 			for _, p := range n.Config.Plugins {
-				var source struct {
-					IPAM struct {
-						DataDir string `json:"dataDir"`
-					} `json:"ipam"`
-				}
-				if json.Unmarshal([]byte(p.Source), &source) == nil && p.Network.IPAM.Type == "host-local" && filepath.IsAbs(source.IPAM.DataDir) {
-					network.LeaseDir = source.IPAM.DataDir
-				}
 				for _, program := range []string{p.Network.Type, p.Network.IPAM.Type} {
 					if program != "" && !slices.Contains(network.Plugins, program) {
 						network.Plugins = append(network.Plugins, program)
@@ -112,15 +90,4 @@ func (c *CNI) find(server int) {
 			}
 		}
 	}
-}
-
-// leaseDirs returns the directories in which host-local keeps leases.
-func (c CNI) leaseDirs() []string {
-	dirs := []string{leaseDir}
-	for _, n := range c.Networks {
-		if n.LeaseDir != "" && !slices.Contains(dirs, filepath.Clean(n.LeaseDir)) {
-			dirs = append(dirs, filepath.Clean(n.LeaseDir))
-		}
-	}
-	return dirs
 }

@@ -1,5 +1,7 @@
 package doctor
 
+import "github.com/podctl/podctl/internal/pods/leak"
+
 // checks are all checks, in the order in which they are printed.
 var checks = []struct {
 	name string
@@ -26,10 +28,13 @@ var checks = []struct {
 	{"kernel.forwarding", true, checkForwarding},
 	{"kernel.swap", true, checkSwap},
 	{"leftover.pods", false, checkPods},
-	{"leftover.shims", false, checkShims},
-	{"leftover.mounts", false, checkMounts},
-	{"leftover.namespaces", false, checkNamespaces},
-	{"leftover.leases", false, checkLeases},
+	{"leftover.leaks", false, checkLooked},
+	{"leftover.shims", false, checkLeaks(leak.Shim)},
+	{"leftover.processes", false, checkLeaks(leak.Process)},
+	{"leftover.mounts", false, checkLeaks(leak.Mount)},
+	{"leftover.namespaces", false, checkLeaks(leak.Namespace)},
+	{"leftover.leases", false, checkLeaks(leak.Lease)},
+	{"leftover.cgroups", false, checkLeaks(leak.Cgroup)},
 	{"kubelet", false, checkKubelet},
 	{"kubelet.files", false, checkKubeletFiles},
 	{"kubelet.pods", false, checkKubeletPods},

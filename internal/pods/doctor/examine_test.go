@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pods/leak"
 )
 
 // healthy are facts without a warning.
@@ -22,11 +23,18 @@ func healthy() Facts {
 				Handlers: []cri.Handler{{Name: "runc", RecursiveReadOnlyMounts: true, UserNamespaces: true}},
 			},
 			Driver: "systemd", Probed: true, Server: Server{PID: 7, CanRaise: true},
-			Config: Config{Shown: true, Events: &yes, NamespaceDir: "/run/netns", CNI: CNI{Shown: true, ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, LoadStatus: "OK", Networks: []Network{{Name: "net", Plugins: []string{"bridge"}}}}},
+			Config: Config{Shown: true, Events: &yes, CNI: CNI{Shown: true, ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, LoadStatus: "OK", Networks: []Network{{Name: "net", Plugins: []string{"bridge"}}}}},
 		},
 		Host:  Host{Kernel: "6.12", CgroupVersion: 2, Systemd: true, UserNamespaces: 1000, SharedRoot: true, Forwards: true, ClockSynchronized: true},
 		Disks: []Disk{{What: "images", Path: "/var/lib", Size: 100, Free: 50, Inodes: 100, FreeInodes: 50}},
-		Pods:  Pods{Count: 2, Running: 1, Examined: true, NamespaceDir: "/run/netns", Namespaces: 1, Sandboxes: 2, Podctls: []string{"agent"}, LeasesRead: 2, LeasesComplete: true},
+		Pods:  Pods{Count: 2, Running: 1, Leaks: leak.Findings{Examined: true}, Podctls: []string{"agent"}},
+	}
+}
+
+// leaked adds a leak of one thing.
+func leaked(t leak.Thing) func(*Facts) {
+	return func(f *Facts) {
+		f.Pods.Leaks.Leaks = append(f.Pods.Leaks.Leaks, leak.Leak{ID: t.ID, Things: []leak.Thing{t}})
 	}
 }
 
@@ -72,13 +80,13 @@ func TestFindings(t *testing.T) {
 			f.Runtime.Config.CNI.LoadStatus, f.Runtime.Config.CNI.Networks = "no network config found", nil
 		}, "runtime.cni", "failure: no CNI configuration is loaded from /etc/cni/net.d: no network config found"},
 		{func(f *Facts) { f.Runtime.Config.CNI = CNI{} }, "runtime.cni", "info: the runtime does not show"},
+		{leaked(leak.Thing{Kind: leak.Lease, Name: "10.88.0.5 of network net", ID: "3f9c1b2a44d0e7788"}), "leftover.leases", "warning: 1 address of nothing that the runtime lists: 10.88.0.5 of network net (3f9c1b2a44d0e)"},
 		{func(f *Facts) {
-			f.Pods.Leases = []Lease{{Network: "net", Address: "10.88.0.5", ID: "3f9c1b2a44d0e7788", Gone: true}}
-		}, "leftover.leases", "warning: addresses of nothing that the runtime lists, whose network namespaces are gone: 10.88.0.5 of network net (3f9c1b2a44d0e)"},
-		{func(f *Facts) {
-			f.Pods.Leases = []Lease{{Network: "podman", Address: "10.88.0.5", ID: "3f9c1b2a44d0e7788"}}
-		}, "leftover.leases", "info: addresses of nothing that this runtime lists, which another runtime may have: 10.88.0.5 of network podman (3f9c1b2a44d0e)"},
-		{func(f *Facts) { f.Pods.LeasesComplete = false }, "leftover.leases", "info: the addresses that host-local holds cannot all be read"},
+			f.Pods.Leaks.Unlisted = []leak.Thing{{Kind: leak.Lease, Name: "10.88.0.5 of network podman", ID: "3f9c1b2a44d0e7788"}}
+		}, "leftover.leases", "info: 1 address of nothing that this runtime lists, which another client or runtime may have: 10.88.0.5 of network podman (3f9c1b2a44d0e)"},
+		{func(f *Facts) { f.Pods.Leaks.Unread = []string{"/x cannot be read"} }, "leftover.leaks", "info: not all of what pods may have left can be read: /x cannot be read"},
+		{func(f *Facts) { f.Pods.Leaks = leak.Findings{Unread: []string{"podctl is not run as root"}} }, "leftover.leaks", "info: shims, mounts, network namespaces and addresses of pods that are gone are not looked for: podctl is not run as root"},
+		{func(f *Facts) { f.Pods.LeaksErr = fs.ErrClosed }, "leftover.leaks", "warning: shims, mounts, network namespaces and addresses of pods that are gone cannot be looked for: file already closed"},
 		{func(f *Facts) { f.Runtime.Probed = false }, "runtime.events", "info: not opened"},
 		{func(f *Facts) { f.Runtime.Events = unsupported }, "runtime.events", "info: containerd v2.4.2 has no events"},
 		{func(f *Facts) { f.Runtime.Events, f.Runtime.Config.Events = unsupported, &no }, "runtime.events", "info: events are disabled"},
@@ -110,9 +118,15 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Pods.Abandoned = []string{"a/b"} }, "leftover.pods", "warning: the podctl process of a/b has exited"},
 		{func(f *Facts) { f.Pods.Headless = []string{"a/b"} }, "leftover.pods", "warning: containers run without a ready sandbox: a/b"},
 		{func(f *Facts) { f.Pods.Err = fs.ErrClosed }, "leftover.pods", "failure: pods cannot be listed"},
-		{func(f *Facts) { f.Pods.Shims = []Shim{{8, "abc"}} }, "leftover.shims", "warning: shims of nothing that the runtime lists: pid 8 (abc)"},
-		{func(f *Facts) { f.Pods.Mounts = strings.Split("abcdefg", "") }, "leftover.mounts", "warning: root file systems of nothing that the runtime lists: a, b, c, d, e and 2 more"},
-		{func(f *Facts) { f.Pods.Namespaces = 4 }, "leftover.namespaces", "warning: /run/netns holds 4 network namespaces for 2 sandboxes: at least 2 too many"},
+		{leaked(leak.Thing{Kind: leak.Shim, PID: 8, ID: "abc"}), "leftover.shims", "warning: 1 shim of nothing that the runtime lists: pid 8 (abc)"},
+		{leaked(leak.Thing{Kind: leak.Process, PID: 8, ID: "abc"}), "leftover.processes", "warning: 1 process of nothing that the runtime lists: pid 8 (abc)"},
+		{func(f *Facts) {
+			for name := range strings.SplitSeq("abcdefg", "") {
+				leaked(leak.Thing{Kind: leak.Mount, Path: name})(f)
+			}
+		}, "leftover.mounts", "warning: 7 mounts of nothing that the runtime lists: a, b, c, d, e and 2 more"},
+		{leaked(leak.Thing{Kind: leak.Namespace, Path: "/run/netns/cni-1"}), "leftover.namespaces", "warning: 1 network namespace of nothing that the runtime lists: /run/netns/cni-1"},
+		{leaked(leak.Thing{Kind: leak.Cgroup, Path: "/kubepods/podu/c"}), "leftover.cgroups", "warning: 1 cgroup of nothing that the runtime lists: /kubepods/podu/c"},
 		{func(f *Facts) { f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd"} }, "kubelet", "info: kubelet (pid 9) uses this runtime"},
 		{func(f *Facts) {
 			f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd", RootDir: "/var/lib/kubelet", ConfigFile: "/etc/kubelet.yaml"}
@@ -161,21 +175,21 @@ func TestSharedFileSystemIsReportedOnce(t *testing.T) {
 
 func TestConfigurationFromVerboseStatus(t *testing.T) {
 	c, image := readConfig(map[string]string{
-		"config":            `{"sandboxImage": "pause:1", "restrictOOMScoreAdj": true, "stateDir": "/run/c/io.containerd.grpc.v1.cri", "netnsMountsUnderStateDir": true}`,
+		"config":            `{"sandboxImage": "pause:1", "restrictOOMScoreAdj": true}`,
 		"lastCNILoadStatus": "OK",
 		"cniconfig": `{"PluginDirs": ["/bin", "/opt"], "PluginConfDir": "/etc/cni", "Networks": [
 			{"Config": {"Name": "cni-loopback", "Plugins": [{"Network": {"type": "loopback"}}]}},
 			{"Config": {"Name": "net", "Plugins": [{"Network": {"type": "sh", "ipam": {"type": "no-such-ipam"}}}, {"Network": {"type": "sh"}}]}}]}`,
 	})
 	c.CNI.find(0)
-	if image != "pause:1" || !c.RestrictOOM || c.StateDir != "/run/c" || c.NamespaceDir != "/run/c/io.containerd.grpc.v1.cri/netns" {
+	if image != "pause:1" || !c.RestrictOOM {
 		t.Errorf("%q %+v", image, c)
 	}
 	if n := c.CNI.Networks; len(n) != 1 || strings.Join(n[0].Plugins, " ") != "sh no-such-ipam" || strings.Join(n[0].Missing, " ") != "no-such-ipam" {
 		t.Errorf("%+v", c.CNI)
 	}
-	c, image = readConfig(map[string]string{"config": `{"crio": {"EnablePodEvents": false, "NamespacesDir": "/var/run"}, "sandboxImage": "p"}`})
-	if image != "p" || c.Events == nil || *c.Events || c.NamespaceDir != "" || c.CNI.Shown {
+	c, image = readConfig(map[string]string{"config": `{"crio": {"EnablePodEvents": false}, "sandboxImage": "p"}`})
+	if image != "p" || c.Events == nil || *c.Events || c.CNI.Shown {
 		t.Errorf("%q %+v", image, c)
 	}
 	if c, _ := readConfig(map[string]string{"config": "[", "cniconfig": "["}); c.Shown || c.CNI.Shown {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pods/leak"
 )
 
 // Facts are what was read of a runtime and its host. An error stands beside what it
@@ -56,11 +57,7 @@ type Config struct {
 	RestrictOOM bool
 	// Events: CRI-O's enable_pod_events; nil of another runtime.
 	Events *bool
-	// StateDir is containerd's, "" of another runtime.
-	StateDir string
-	// NamespaceDir is where the runtime keeps network namespaces, "" if others do, too.
-	NamespaceDir string
-	CNI          CNI
+	CNI    CNI
 }
 
 // CNI is the network configuration that containerd has loaded.
@@ -80,8 +77,6 @@ type Network struct {
 	// Plugins are its programs, those for addresses included; Missing are those that
 	// are in no directory of programs.
 	Plugins, Missing []string
-	// LeaseDir is where host-local keeps its addresses, "" for its default.
-	LeaseDir string
 }
 
 // Host is what is known of the machine.
@@ -145,24 +140,8 @@ type Pods struct {
 	Abandoned, Podctls []string
 	// Headless are pods with running containers and no ready sandbox.
 	Headless []string
-	// Sandboxes is how many there are, Namespaces how many network namespaces are kept
-	// for them in NamespaceDir, a directory of the runtime's own; "" if there is none.
-	Sandboxes, Namespaces int
-	NamespaceDir          string
-	// Shims and Mounts belong to nothing that the runtime lists; Examined is false if
-	// they cannot be told apart here.
-	Shims    []Shim
-	Mounts   []string
-	Examined bool
-	// Leases are those of nothing that the runtime lists, LeasesRead how many there are;
-	// LeasesComplete is false if not all could be read, or owners not be looked for.
-	Leases         []Lease
-	LeasesRead     int
-	LeasesComplete bool
-}
-
-// Shim is a process that keeps containers.
-type Shim struct {
-	PID int
-	ID  string // the sandbox's or container's
+	// Leaks are what containers and sandboxes left that the runtime does not list any more.
+	// LeaksErr is why they could not be looked for.
+	Leaks    leak.Findings
+	LeaksErr error
 }

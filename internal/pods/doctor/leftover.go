@@ -3,7 +3,10 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/internal/pods/leak"
 )
 
 // maxNames is how many names an evidence lists.
@@ -45,73 +48,65 @@ func checkPods(f Facts, r *report) {
 	}
 }
 
-func checkShims(f Facts, r *report) {
-	if !f.Pods.Examined {
-		r.info("shims cannot be told apart here: it takes containerd, root, and the runtime's PID namespace")
-		return
-	}
-	if len(f.Pods.Shims) == 0 {
-		r.ok("every shim belongs to a listed sandbox or container")
-		return
-	}
-	var names []string
-	for _, s := range f.Pods.Shims {
-		names = append(names, fmt.Sprintf("pid %d (%.13s)", s.PID, s.ID))
-	}
-	r.warn("restart containerd, which reconnects to its shims or ends them", "shims of nothing that the runtime lists: %s", firstNames(names))
-}
-
-func checkMounts(f Facts, r *report) {
-	if !f.Pods.Examined {
-		return
-	}
-	if len(f.Pods.Mounts) == 0 {
-		r.ok("every root file system belongs to a listed sandbox or container")
-		return
-	}
-	r.warn("umount them; their containers are gone", "root file systems of nothing that the runtime lists: %s", firstNames(f.Pods.Mounts))
-}
-
-func checkNamespaces(f Facts, r *report) {
-	p := f.Pods
-	switch {
-	case p.Err != nil:
-	case p.NamespaceDir == "":
-		r.info("network namespaces are kept among those of other programs, and cannot be assigned")
-	case p.Namespaces > p.Sandboxes:
-		r.warn("ip netns list; umount and remove those of no sandbox", "%s holds %s for %s: at least %d too many", p.NamespaceDir, plural(p.Namespaces, "network namespace"), plural(p.Sandboxes, "sandbox"), p.Namespaces-p.Sandboxes)
-	default:
-		r.ok("%s for %s in %s", plural(p.Namespaces, "network namespace"), plural(p.Sandboxes, "sandbox"), p.NamespaceDir)
-	}
-}
-
-// checkLeases says which addresses are held for nothing. A network without free addresses
-// starts no pod.
-func checkLeases(f Facts, r *report) {
-	p := f.Pods
-	if p.Err != nil {
-		return
-	}
-	var gone, unknown []string
-	for _, l := range p.Leases {
-		text := fmt.Sprintf("%s of network %s (%.13s)", l.Address, l.Network, l.ID)
-		if l.Gone {
-			gone = append(gone, text)
-		} else {
-			unknown = append(unknown, text)
+// checkLeaks returns the check of what has leaked of some kinds.
+func checkLeaks(kinds ...leak.Kind) func(Facts, *report) {
+	return func(f Facts, r *report) {
+		leaks := f.Pods.Leaks
+		if f.Pods.Err != nil || !leaks.Examined {
+			return // see checkLooked
+		}
+		var leaked, unlisted []string
+		for _, l := range leaks.Leaks {
+			for _, t := range l.Things {
+				if slices.Contains(kinds, t.Kind) {
+					leaked = append(leaked, describeLeak(t))
+				}
+			}
+		}
+		for _, t := range leaks.Unlisted {
+			if slices.Contains(kinds, t.Kind) {
+				unlisted = append(unlisted, describeLeak(t))
+			}
+		}
+		noun := string(kinds[0])
+		if len(leaked) > 0 {
+			r.warn("podctl orphans", "%s of nothing that the runtime lists: %s", plural(len(leaked), noun), firstNames(leaked))
+		}
+		if len(unlisted) > 0 {
+			r.info("%s of nothing that this runtime lists, which another client or runtime may have: %s", plural(len(unlisted), noun), firstNames(unlisted))
+		}
+		if len(leaked)+len(unlisted) == 0 {
+			r.ok("no %s of a sandbox or container that is gone", noun)
 		}
 	}
-	if len(gone) > 0 {
-		r.warn("remove the files of these addresses below "+leaseDir+", or below dataDir of their network", "addresses of nothing that the runtime lists, whose network namespaces are gone: %s", firstNames(gone))
-	}
-	if len(unknown) > 0 {
-		r.info("addresses of nothing that this runtime lists, which another runtime may have: %s", firstNames(unknown))
-	}
+}
+
+// describeLeak is a thing with the id that it was made for.
+func describeLeak(t leak.Thing) string {
+	text := t.Path
 	switch {
-	case !p.LeasesComplete:
-		r.info("the addresses that host-local holds cannot all be read here: it takes root, the runtime's PID and mount namespaces, and no more than %d addresses", maxLeases)
-	case len(p.Leases) == 0:
-		r.ok("each of %s that host-local holds is of a listed sandbox", plural(p.LeasesRead, "address"))
+	case t.PID != 0:
+		text = fmt.Sprintf("pid %d", t.PID)
+	case t.Kind == leak.Lease:
+		text = t.Name
+	}
+	if t.ID != "" {
+		text += fmt.Sprintf(" (%.13s)", t.ID)
+	}
+	return text
+}
+
+// checkLooked says what kept podctl from looking for leaks.
+func checkLooked(f Facts, r *report) {
+	leaks := f.Pods.Leaks
+	switch {
+	case f.Pods.Err != nil:
+	case f.Pods.LeaksErr != nil:
+		r.warn("", "shims, mounts, network namespaces and addresses of pods that are gone cannot be looked for: %v", f.Pods.LeaksErr)
+	case len(leaks.Unread) > 0 && !leaks.Examined:
+		r.info("shims, mounts, network namespaces and addresses of pods that are gone are not looked for: %s", strings.Join(leaks.Unread, "; "))
+	case len(leaks.Unread) > 0:
+		r.info("not all of what pods may have left can be read: %s", strings.Join(leaks.Unread, "; "))
 	}
 }
 

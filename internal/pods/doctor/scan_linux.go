@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
@@ -34,121 +33,6 @@ func serverOf(endpoint cri.Endpoint) Server {
 		return Server{}
 	}
 	return Server{PID: s.PID, CanRaise: p.Capabilities.Has(sysResource)}
-}
-
-// found are the shims and mounts of the runtime.
-type found struct {
-	shims []Shim
-	// mounts are root file systems by the id of their sandbox or container.
-	mounts   map[string]string
-	examined bool
-	// visible: the runtime's processes and mounts are. sameMounts: its mount namespace is
-	// podctl's, so that a path that is missing is missing for it, too.
-	visible, sameMounts bool
-}
-
-// tasks is where containerd mounts root file systems, below its state directory.
-const tasks = "io.containerd.runtime.v2.task/k8s.io"
-
-// scan looks for shims and mounts of containerd. Another runtime's cannot be assigned.
-func scan(server int, endpoint, stateDir string, now time.Time) found {
-	f := found{mounts: map[string]string{}, visible: server != 0 && os.Geteuid() == 0}
-	if f.visible {
-		theirs, err := proc.Default.Namespace(server, "mnt")
-		ours, ownErr := proc.Default.Namespace(os.Getpid(), "mnt")
-		f.sameMounts = err == nil && ownErr == nil && theirs == ours
-	}
-	if !f.visible || stateDir == "" {
-		return f
-	}
-	pids, err := proc.Default.PIDs()
-	if err != nil {
-		return f
-	}
-	socket := strings.TrimPrefix(endpoint, "unix://")
-	for _, pid := range pids {
-		args, err := proc.Default.Command(pid)
-		if err != nil || len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), "containerd-shim") {
-			continue
-		}
-		flags := shimFlags(args[1:])
-		p, err := proc.Default.Read(pid)
-		if err != nil || p.State.Ended() || flags["namespace"] != "k8s.io" || !sameSocket(flags["address"], socket) {
-			continue
-		}
-		if started, err := proc.Default.Started(p); err == nil && now.Sub(started) > settleTime {
-			f.shims = append(f.shims, Shim{PID: pid, ID: flags["id"]})
-		}
-	}
-	prefix := filepath.Join(stateDir, tasks) + "/"
-	mounted, err := mountinfo.GetMounts(func(i *mountinfo.Info) (skip, stop bool) { return !strings.HasPrefix(i.Mountpoint, prefix), false })
-	if err != nil {
-		return f
-	}
-	for _, m := range mounted {
-		id, rest, _ := strings.Cut(strings.TrimPrefix(m.Mountpoint, prefix), "/")
-		if rest == "rootfs" {
-			f.mounts[id] = m.Mountpoint
-		}
-	}
-	f.examined = true
-	return f
-}
-
-// namespaces counts the network namespaces in a directory that have settled.
-func namespaces(dir string, now time.Time) (n int) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0
-	}
-	mounted, err := mountinfo.GetMounts(func(i *mountinfo.Info) (skip, stop bool) {
-		return i.FSType != "nsfs" || filepath.Dir(i.Mountpoint) != dir, false
-	})
-	if err != nil {
-		return 0
-	}
-	at := map[string]bool{}
-	for _, m := range mounted {
-		at[filepath.Base(m.Mountpoint)] = true
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && at[e.Name()] && now.Sub(info.ModTime()) > settleTime {
-			n++
-		}
-	}
-	return n
-}
-
-// isNotNetNamespace reports whether there is no network namespace at a path: nothing, or the
-// empty file that remains where one was mounted.
-func isNotNetNamespace(path string) bool {
-	var fs unix.Statfs_t
-	err := unix.Statfs(path, &fs)
-	return errors.Is(err, unix.ENOENT) || err == nil && fs.Type != unix.NSFS_MAGIC && fs.Type != unix.PROC_SUPER_MAGIC
-}
-
-// shimFlags returns the values of -NAME VALUE.
-func shimFlags(args []string) map[string]string {
-	flags := map[string]string{}
-	for i := 0; i+1 < len(args); i++ {
-		if name, ok := strings.CutPrefix(args[i], "-"); ok {
-			flags[strings.TrimPrefix(name, "-")] = args[i+1]
-		}
-	}
-	return flags
-}
-
-// sameSocket reports whether two paths lead to one socket.
-func sameSocket(a, b string) bool {
-	if a == b {
-		return true
-	}
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
 }
 
 // readHost reads what is known of the machine, on which the runtime's process has

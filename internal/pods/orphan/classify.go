@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/leak"
 )
 
 // AgentName is the instance name of an agent: a later agent adopts its pods.
@@ -30,6 +31,8 @@ type Facts struct {
 	// determined, "" if they can.
 	Dirs        []Dir
 	DirsUnknown string
+	// Leaks are what sandboxes left that the runtime does not list.
+	Leaks leak.Findings
 }
 
 // Findings are the pods of a runtime that no source desires.
@@ -42,8 +45,8 @@ type Findings struct {
 }
 
 // Classify finds the orphans: the pods of nobody, and the directories without a pod, each
-// once. Pods of a live podctl process are left to it, also if it does not answer. Pods
-// come first, by name; then directories. Pure.
+// once, and what has leaked. Pods of a live podctl process are left to it, also if it does
+// not answer. Pods come first, by name; then directories; then leaks. Pure.
 func Classify(f Facts) Findings {
 	known := uidsOf(f.Pods)
 	var found Findings
@@ -66,14 +69,14 @@ func Classify(f Facts) Findings {
 	slices.SortStableFunc(found.Orphans, func(a, b Orphan) int {
 		return cmp.Or(strings.Compare(a.Title(), b.Title()), strings.Compare(string(a.UID), string(b.UID)))
 	})
-	if f.DirsUnknown != "" {
-		return found
-	}
 	for _, d := range f.Dirs {
-		if known[d.UID] || d.Keep != "" || f.Answers.Desired(d.UID, pod.FullName(d.Name, d.Namespace)) != "" {
+		if f.DirsUnknown != "" || known[d.UID] || d.Keep != "" || f.Answers.Desired(d.UID, pod.FullName(d.Name, d.Namespace)) != "" {
 			continue
 		}
 		found.Orphans = append(found.Orphans, orphanedDir(d, f.Answers.Exited))
+	}
+	for _, l := range f.Leaks.Leaks {
+		found.Orphans = append(found.Orphans, leaked(l))
 	}
 	return found
 }

@@ -1,5 +1,5 @@
-// Package orphan finds pods and pod directories that no source desires, and
-// terminates them.
+// Package orphan finds pods and pod directories that no source desires, and what sandboxes
+// left that the runtime does not list any more (internal/pods/leak), and terminates them.
 //
 //	runtime listing, directories ─► sources: podctl processes, manifests,
 //	                                kubelet, static pods, cluster

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
@@ -31,6 +32,8 @@ type Killer struct {
 
 	// looking joins the looks before orphans that are terminated at the same time.
 	looking stop.Batch[Orphan, *View]
+	// leaking is held while a leak is removed: parts of one may be in use by another.
+	leaking sync.Mutex
 }
 
 // Result is what became of an orphan.
@@ -39,7 +42,7 @@ type Result string
 // The results.
 const (
 	Ended   Result = "ended"   // stopped; containers and sandboxes remain
-	Removed Result = "removed" // with containers, sandboxes and directory
+	Removed Result = "removed" // with containers, sandboxes and directory; of a leak all of it
 	Spared  Result = "spared"  // it is not an orphan any more
 	Gone    Result = "gone"    // it did not exist any more
 	Kept    Result = "kept"    // a directory, without Remove
@@ -65,6 +68,9 @@ func (e *sparedError) Error() string { return e.reason }
 func (k *Killer) Kill(ctx context.Context, o Orphan, step StepFunc) (result Result, reason string, err error) {
 	if o.Dir != nil && !k.Remove {
 		return Kept, "--rm removes directories", nil
+	}
+	if o.Leak != nil {
+		return k.killLeak(ctx, o, step)
 	}
 	err = k.Terminate(ctx, stop.Request{
 		UID: o.UID, Namespace: o.Namespace, Name: o.Name, Ours: o.Creator != "" || o.Dir != nil, RemoveFiles: o.Creator != "" || o.Dir != nil,

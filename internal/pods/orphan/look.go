@@ -10,6 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/leak"
 )
 
 // Finder looks for orphans, as often as it is asked.
@@ -20,6 +21,8 @@ type Finder struct {
 	Logs, Root string
 	// SkipDirs: the directories below Root are not looked at.
 	SkipDirs bool
+	// Leaks looks for what sandboxes left; nil where that is not looked for.
+	Leaks *leak.Finder
 }
 
 // View is one look at the node.

@@ -1,11 +1,13 @@
 package orphan
 
 import (
+	"path"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/leak"
 )
 
 // Class is the reason why a pod counts as orphaned.
@@ -25,16 +27,20 @@ const (
 	RuntimeOnly Class = "runtime-only"
 	// Directory: a pod directory whose pod does not exist.
 	Directory Class = "directory"
+	// Leaked: processes, mounts, network namespaces, addresses or cgroups of a sandbox that
+	// the runtime does not list.
+	Leaked Class = "leaked"
 )
 
 // Classes returns every class, in the order in which they apply.
 func Classes() []Class {
-	return []Class{NameReserved, NoSandbox, NotReady, Abandoned, RuntimeOnly, Directory}
+	return []Class{NameReserved, NoSandbox, NotReady, Abandoned, RuntimeOnly, Directory, Leaked}
 }
 
-// Orphan is a pod, or a pod's directory, that no source desires.
+// Orphan is a pod that no source desires, a pod's directory, or what a sandbox left.
 type Orphan struct {
-	// Pod is the pod; for a directory it holds what the directory says about it.
+	// Pod is the pod; for a directory or a leak it holds what that says about it. The UID of
+	// a leak of a pod that is not known is the leak's id.
 	*inventory.Pod
 	Class Class
 	Why   string
@@ -42,6 +48,8 @@ type Orphan struct {
 	OwnerExited time.Time
 	// Dir is the directory of the class Directory, else nil.
 	Dir *Dir
+	// Leak is what has leaked of the class Leaked, else nil.
+	Leak *leak.Leak
 }
 
 // Dir is a directory below --root that is named for a pod.
@@ -60,10 +68,11 @@ type Dir struct {
 	Keep string
 }
 
-// Title is NAMESPACE/NAME, or the UID for a directory whose pod is not known.
+// Title is NAMESPACE/NAME, or the UID for a directory whose pod is not known, or the id for such
+// a leak: of the path of a namespace its name.
 func (o Orphan) Title() string {
 	if o.Name == "" {
-		return string(o.UID)
+		return path.Base(string(o.UID))
 	}
 	return o.DisplayName()
 }
@@ -71,18 +80,23 @@ func (o Orphan) Title() string {
 // CLIName returns the name by which the command line selects the orphan. It is an id for a leftover
 // directory, and if a desired pod has the same name.
 func (o Orphan) CLIName() string {
-	if o.Dir != nil || o.Class == NameReserved {
+	if o.Dir != nil || o.Leak != nil || o.Class == NameReserved {
 		return o.CLINameByID()
 	}
 	return o.Pod.CLIName()
 }
 
-// Running reports whether anything of it has to be stopped.
-func (o Orphan) Running() bool { return o.Runtime != nil && o.Runtime.MayBeRunning() }
+// Running reports whether --kill has something to do without --rm.
+func (o Orphan) Running() bool {
+	return o.Leak != nil || o.Runtime != nil && o.Runtime.MayBeRunning()
+}
 
 // Created is when the first sandbox or container was created, or the directory
-// was changed; zero if that is not known.
+// was changed, or the oldest part of a leak was made; zero if that is not known.
 func (o Orphan) Created() time.Time {
+	if o.Leak != nil {
+		return o.Leak.Since()
+	}
 	if o.Dir != nil {
 		return o.Dir.Changed
 	}

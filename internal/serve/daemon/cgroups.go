@@ -43,7 +43,7 @@ func OpenCgroups(ctx context.Context, client *cri.Client, o CgroupOptions) (node
 			return nil, err
 		}
 	}
-	root := cmp.Or(o.Root, "podctl-"+cmp.Or(o.Runtime, host.RuntimeID(client.Endpoint().Runtime)))
+	root := cmp.Or(o.Root, host.CgroupRoot(cmp.Or(o.Runtime, host.RuntimeID(client.Endpoint().Runtime))))
 	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(o.Driver), RunDir: o.RunDir, Log: o.Log})
 }
 

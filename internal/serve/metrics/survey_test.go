@@ -16,10 +16,13 @@ import (
 	"github.com/podctl/podctl/internal/serve/survey"
 )
 
+// scannedClasses are those that a scan looks for.
+var scannedClasses = slices.DeleteFunc(orphan.Classes(), func(c orphan.Class) bool { return c == orphan.Leaked })
+
 // scanned is a scan that found an orphan and a stuck pod.
 var scanned = survey.State{
 	Report: survey.Report{
-		Orphans:     survey.Orphans{ByClass: counts(orphan.Classes(), orphan.Abandoned)},
+		Orphans:     survey.Orphans{ByClass: counts(scannedClasses, orphan.Abandoned)},
 		Terminating: survey.Terminating{Pods: 2, Since: noon.Add(-90 * time.Second), Stuck: counts(diagnose.StuckLayers(), diagnose.LayerShim)},
 	},
 	Scans: 3, Failed: 1, LastEnd: noon.Add(-5 * time.Second), Took: 20 * time.Millisecond,

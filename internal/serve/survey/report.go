@@ -72,6 +72,9 @@ func Count(f Findings, now time.Time) Report {
 func countOrphans(f Findings) Orphans {
 	o := Orphans{ByClass: map[orphan.Class]int{}, Undetermined: len(f.Undetermined), Unknown: f.OrphansUnknown}
 	for _, class := range orphan.Classes() {
+		if class == orphan.Leaked {
+			continue // a scan does not look for what has leaked
+		}
 		missing := f.OrphansUnknown
 		if class == orphan.Directory && missing == nil {
 			missing = f.DirsUnknown

@@ -64,7 +64,7 @@ func runDoctor(ctx context.Context, e *shell.Env, o doctorOptions) error {
 			return err
 		}
 		reader := shell.NewReader(e, paths.Locks)
-		options.Client = client
+		options.Client, options.Leaks = client, o.LeakFinder(e, client)
 		options.List = func(ctx context.Context) ([]*inventory.Pod, error) { return reader.Pods(ctx, client) }
 		if living, err := control.Find(paths.Locks, e.Dial); err == nil {
 			for _, c := range living {

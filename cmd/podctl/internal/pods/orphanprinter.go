@@ -15,7 +15,7 @@ import (
 // OrphanData is one orphan of `podctl orphans -o json`.
 type OrphanData struct {
 	Metadata   orphanMetadata `json:"metadata"`            // the pod's
-	Class      string         `json:"class"`               // name-reserved, no-sandbox, not-ready, abandoned, runtime-only, directory
+	Class      string         `json:"class"`               // name-reserved, no-sandbox, not-ready, abandoned, runtime-only, directory, leaked
 	Kind       string         `json:"kind,omitempty"`      // of owner: podctl, kubelet, other; missing if it is not known
 	Owner      string         `json:"owner,omitempty"`     // the podctl instance that created it; missing if none did, or it is not known
 	OwnerEnded time.Time      `json:"ownerEnded,omitzero"` // about when that was killed, if known
@@ -26,6 +26,8 @@ type OrphanData struct {
 	Sandbox    string         `json:"sandbox,omitempty"`   // id of the newest sandbox
 	Directory  string         `json:"directory,omitempty"` // of the class directory
 	Mounts     []string       `json:"mounts,omitempty"`    // mount points in that directory
+	Evidence   string         `json:"evidence,omitempty"`  // why what has leaked is known to be this runtime's
+	Leaked     []leakedThing  `json:"leaked,omitempty"`    // what has leaked, of the class leaked
 	Why        string         `json:"why"`                 // why it is orphaned
 	Result     string         `json:"result,omitempty"`    // of --kill: ended, removed, spared, gone, kept, failed, dry-run, interrupted
 	Reason     string         `json:"reason,omitempty"`    // why it was spared, or kept, or failed
@@ -36,8 +38,18 @@ type OrphanData struct {
 type orphanMetadata struct {
 	Namespace         string    `json:"namespace,omitempty"`        // missing of a directory whose pod is not known
 	Name              string    `json:"name,omitempty"`             // the same
-	UID               string    `json:"uid"`                        // the pod's
-	CreationTimestamp time.Time `json:"creationTimestamp,omitzero"` // of its first sandbox or container; of a directory its last change
+	UID               string    `json:"uid"`                        // the pod's; of a leak whose pod is not known the id of its sandbox or container
+	CreationTimestamp time.Time `json:"creationTimestamp,omitzero"` // of its first sandbox or container; of a directory its last change; of a leak that of its oldest part
+}
+
+// leakedThing is a part of a leak in JSON.
+type leakedThing struct {
+	Kind              string    `json:"kind"`                       // process, shim, mount, network namespace, address, cgroup
+	ID                string    `json:"id,omitempty"`               // of the container or sandbox that it was made for, if known
+	Name              string    `json:"name,omitempty"`             // of a process; the address and its network
+	PID               int       `json:"pid,omitempty"`              // of a process or shim
+	Path              string    `json:"path,omitempty"`             // of a mount, network namespace or file of an address; the cgroup
+	CreationTimestamp time.Time `json:"creationTimestamp,omitzero"` // if known
 }
 
 func newOrphanData(o orphan.Orphan) OrphanData {
@@ -47,6 +59,12 @@ func newOrphanData(o orphan.Orphan) OrphanData {
 	}
 	if o.Dir != nil {
 		d.Directory, d.Mounts = o.Dir.Path, o.Dir.Mounts
+	}
+	if o.Leak != nil {
+		d.Evidence = o.Leak.Evidence
+		for _, t := range o.Leak.Things {
+			d.Leaked = append(d.Leaked, leakedThing{string(t.Kind), t.ID, t.Name, t.PID, t.Path, t.Since})
+		}
 	}
 	if o.Creator != "" || o.Runtime != nil {
 		d.Kind = string(o.Kind())
@@ -116,6 +134,8 @@ func orphanListing(found []orphan.Orphan, now time.Time) output.List {
 			where = d.Sandbox
 		case d.Directory != "":
 			where = d.Directory
+		case o.Leak != nil:
+			where = o.Leak.ID
 		}
 		l.Items = append(l.Items, output.Item{
 			Name: o.CLIName(), Data: d,
@@ -144,6 +164,9 @@ func printOrphans(e *shell.Env, o orphansOptions, v *orphan.View, found orphan.F
 		fmt.Fprintf(e.Out, "terminated by the kubelet (pid %d): %s\n", v.Answers.Kubelet.PID, names)
 	}
 	fmt.Fprintln(e.Out, askedLine(v))
+	if len(v.Leaks.Unread) > 0 && !v.Leaks.Examined {
+		fmt.Fprintf(e.Out, "leaks are not looked for: %s\n", output.OneLine(strings.Join(v.Leaks.Unread, "; ")))
+	}
 	for _, line := range unreadLines(v, found) {
 		fmt.Fprintln(e.Out, line)
 	}
@@ -254,6 +277,11 @@ func unreadLines(v *orphan.View, found orphan.Findings) []string {
 	}
 	if v.DirsUnknown != "" {
 		lines = append(lines, "directories are not judged: "+v.DirsUnknown)
+	}
+	if v.Leaks.Examined {
+		for _, why := range v.Leaks.Unread {
+			lines = append(lines, "leaks may be missing: "+output.OneLine(why))
+		}
 	}
 	return lines
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pods/inventory"
@@ -52,12 +53,13 @@ func orphansCommand(e *shell.Env) *cmdline.Command {
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
 		Effect:  cmdline.ChangesIf(func(c *cli.Context) bool { return c.Bool("kill") && !c.Bool("dry-run") }, "--dry-run"),
 		OnNodes: cmdline.NodeList,
-		Data:    []any{OrphanData{}, orphanMetadata{}},
+		Data:    []any{OrphanData{}, orphanMetadata{}, leakedThing{}},
 		Description: "A pod is orphaned if the runtime holds it and no source desires it: live podctl processes,\n" +
 			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is found, and asked at\n" +
 			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod\n" +
-			"directories below --root without a pod are listed, too.\n" +
-			"CLASS is name-reserved, no-sandbox, not-ready, abandoned, runtime-only or directory.\n" +
+			"directories below --root without a pod are listed, too, and what has leaked: processes, mounts,\n" +
+			"network namespaces, addresses and cgroups of sandboxes that the runtime does not list.\n" +
+			"CLASS is name-reserved, no-sandbox, not-ready, abandoned, runtime-only, directory or leaked.\n" +
 			fmt.Sprintf("--kill terminates them, %d at a time: StopContainer with the grace period, then without,\n", stop.AtOnce) +
 			"then StopPodSandbox. Before each one all sources are asked again, and a pod that is desired by\n" +
 			"then is spared. Pods that a kubelet created are orphaned only if it answered completely and\n" +
@@ -133,6 +135,11 @@ func runOrphans(ctx context.Context, e *shell.Env, o orphansOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := f.FindLeaks(ctx, v); ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
+		v.Leaks.Unread = []string{err.Error()}
+	}
 	found := o.selected(v, orphan.Classify(v.Facts))
 	if o.kill {
 		return killOrphans(ctx, e, o, f, v, found)
@@ -158,7 +165,7 @@ func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orpha
 	if err != nil {
 		return nil, err
 	}
-	return &orphan.Finder{
+	f := &orphan.Finder{
 		Asker: owners.Asker{
 			Locks: p.Locks, Dial: e.Dial, Procs: e.Procs, Sources: o.sources, Cluster: cluster, Files: o.desired, StaticPods: o.staticPods,
 			KubeletIsGone: o.kubeletIsGone, OwnerIsGone: o.ownerIsGone,
@@ -166,7 +173,11 @@ func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orpha
 		Client: client, Logs: p.Logs, Root: p.Root,
 		// The directories below the root are not of a runtime that ends with its process.
 		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives,
-	}, nil
+	}
+	if client.Connected().Name != sim.Name {
+		f.Leaks = o.LeakFinder(e, client)
+	}
+	return f, nil
 }
 
 // selected are the findings that the filter selects.

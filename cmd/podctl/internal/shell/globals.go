@@ -11,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/pods/leak"
 	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
@@ -95,6 +96,15 @@ func ReadGlobals(c *cli.Context) Globals {
 		Output: Nearest(c, "output", (*cli.Context).String), NoColor: Nearest(c, "no-color", (*cli.Context).Bool),
 		NoTrunc: Nearest(c, "no-trunc", (*cli.Context).Bool),
 	}
+}
+
+// LeakFinder returns a finder of what sandboxes left that the runtime does not list.
+func (g Globals) LeakFinder(e *Env, client *cri.Client) *leak.Finder {
+	f := &leak.Finder{Client: client, Host: leak.DefaultHost(), Now: e.Now}
+	if g.CgroupRoot == "" { // else several runtimes may have one
+		f.CgroupRoot = host.CgroupRoot(host.RuntimeID(client.Endpoint().Runtime))
+	}
+	return f
 }
 
 // Nearest returns the value of a flag in the nearest context that sets it.

@@ -1,0 +1,91 @@
+package leak
+
+import (
+	"errors"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/podctl/podctl/internal/sys/bounded"
+)
+
+const (
+	// leaseDir is where host-local, the CNI plugin for addresses, keeps a file of each
+	// address: NETWORK/ADDRESS, unless its configuration has another directory.
+	leaseDir = "/var/lib/cni/networks"
+	// maxNetworks and maxLeases bound what is read of all directories.
+	maxNetworks = 1024
+	maxLeases   = 65536
+	// maxLeaseFile bounds a file, in bytes.
+	maxLeaseFile = 4 << 10
+)
+
+// readLeases reads the leases of host-local.
+func (s *scan) readLeases() {
+	for _, dir := range slices.Compact(append([]string{leaseDir}, s.leaseDirs...)) {
+		networks, whole, err := readNames(s.path(dir), maxNetworks)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.cannotRead(dir, err)
+		}
+		if !whole {
+			s.unread("%s has more than %d networks", dir, maxNetworks)
+		}
+		for _, network := range networks {
+			s.readNetwork(filepath.Join(dir, network))
+		}
+	}
+}
+
+// readNetwork reads the leases of one network.
+func (s *scan) readNetwork(dir string) {
+	if info, err := os.Lstat(s.path(dir)); err != nil || !info.IsDir() {
+		return
+	}
+	names, whole, err := readNames(s.path(dir), maxLeases-s.leases)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.cannotRead(dir, err)
+	}
+	if !whole {
+		s.unread("there are more than %d addresses", maxLeases)
+	}
+	for _, name := range names {
+		if _, err := netip.ParseAddr(name); err != nil {
+			continue // a lock, or the last address
+		}
+		s.leases++
+		path := filepath.Join(dir, name)
+		id, info, err := readLease(s.path(path))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was released
+		case err != nil:
+			s.cannotRead(path, err)
+		case id != "":
+			s.add(Thing{Kind: Lease, ID: id, Path: path, Name: name + " of network " + filepath.Base(dir), Since: info.ModTime()})
+		}
+	}
+}
+
+// readLease returns the id that has a lease, "" if the file has none.
+func readLease(path string) (id string, info fs.FileInfo, err error) {
+	text, info, err := readFile(path, maxLeaseFile)
+	id, _, _ = strings.Cut(strings.TrimSpace(string(text)), "\n") // the interface
+	return strings.TrimSpace(id), info, err
+}
+
+// readFile reads a regular file that is no symbolic link.
+func readFile(path string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, err := bounded.OpenNoFollow(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := bounded.All(f, limit)
+	return text, info, err
+}

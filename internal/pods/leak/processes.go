@@ -1,0 +1,244 @@
+package leak
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+var (
+	// runtimes are programs that have containers of their own, ociRuntimes those that shims
+	// call.
+	runtimes    = []string{"containerd", "crio", "dockerd", "cri-dockerd", "podman", "nerdctl", "k3s", "k3s-server", "rke2", "k0s", "buildkitd"}
+	ociRuntimes = []string{"runc", "crun", "youki", "runsc", "kata-runtime"}
+	// containerID is an id in the arguments of a program.
+	containerID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+)
+
+// readProcesses finds shims, programs that work on a container now, and other runtimes.
+func (s *scan) readProcesses() {
+	for _, socket := range cri.WellKnownSockets {
+		if _, err := os.Stat(s.path(socket)); err == nil && !s.sameSocket(socket) {
+			s.Alone = false
+		}
+	}
+	pids, err := s.host.Procs.PIDs()
+	if err != nil {
+		s.unread("%v", err)
+		return
+	}
+	for _, pid := range pids {
+		args, err := s.host.Procs.Command(pid)
+		if err != nil && !errors.Is(err, proc.ErrGone) {
+			s.unread("%v", err)
+		}
+		if len(args) == 0 {
+			continue
+		}
+		p, err := s.host.Procs.Read(pid)
+		if err != nil || p.State.Ended() {
+			continue
+		}
+		name := filepath.Base(args[0])
+		switch {
+		case strings.HasPrefix(name, "containerd-shim"):
+			s.readShim(p, flagsOf(args[1:]))
+		case name == "conmon":
+			s.readMonitor(p, flagsOf(args[1:]))
+		case slices.Contains(ociRuntimes, name):
+			for _, id := range containerID.FindAllString(strings.Join(args, " "), -1) {
+				s.trace(id, Trace{Busy: name + " (pid " + strconv.Itoa(pid) + ")"})
+			}
+		case pid != s.Runtime.PID && (slices.Contains(runtimes, name) || slices.Contains(runtimes, p.Comm)):
+			s.Alone = false
+		case p.Parent == s.Runtime.PID && p.Parent != 0:
+			if env, err := s.host.Procs.Environ(pid, "CNI_CONTAINERID"); err == nil && env["CNI_CONTAINERID"] != "" {
+				s.trace(env["CNI_CONTAINERID"], Trace{Busy: "CNI plugin " + name + " (pid " + strconv.Itoa(pid) + ")"})
+			}
+		}
+	}
+}
+
+// readShim reads a shim of containerd, which may be that of another one.
+func (s *scan) readShim(p proc.Process, flags map[string]string) {
+	id := flags["id"]
+	if !s.sameSocket(flags["address"]) {
+		s.Alone = false
+		s.trace(id, Trace{Foreign: true})
+		return
+	}
+	if flags["namespace"] == "k8s.io" && id != "" && !s.listed[id] {
+		s.add(s.process(Shim, id, p))
+		s.trace(id, Trace{Runtime: "its shim serves " + s.Runtime.Socket})
+	}
+}
+
+// readMonitor reads a conmon of CRI-O's, which may be that of another one, or of podman.
+func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
+	id := flags["c"]
+	if s.Runtime.ExitDir == "" || filepath.Clean(flags["exit-dir"]) != filepath.Clean(s.Runtime.ExitDir) {
+		s.Alone = false
+		s.trace(id, Trace{Foreign: true})
+		return
+	}
+	if id == "" || s.listed[id] {
+		return
+	}
+	s.add(s.process(Shim, id, p))
+	evidence := "its conmon reports to " + s.Runtime.ExitDir
+	t := Trace{CRI: true, Runtime: evidence}
+	// k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
+	if parts := strings.Split(flags["n"], "_"); len(parts) == 6 && parts[0] == "k8s" {
+		t.Pod = PodName{parts[3], parts[2], types.UID(parts[4])}
+	}
+	s.trace(id, t)
+	dir := flags["b"]
+	if !filepath.IsAbs(dir) {
+		return
+	}
+	s.bundles[id] = bundle{dir, s.readBundle(id, dir, evidence)}
+	// …/ID/userdata: a sandbox has one beside its containers, and may have no process.
+	if sandbox := s.Traces[id].Sandbox; containerID.MatchString(sandbox) && !s.listed[sandbox] {
+		dir := filepath.Join(filepath.Dir(filepath.Dir(dir)), sandbox, filepath.Base(dir))
+		s.bundles[sandbox] = bundle{dir, s.readBundle(sandbox, dir, evidence)}
+	}
+}
+
+// process is a process as a thing.
+func (s *scan) process(kind Kind, id string, p proc.Process) Thing {
+	t := Thing{Kind: kind, ID: id, PID: p.PID, Start: p.Start, Name: p.Comm}
+	if since, err := s.host.Procs.Started(p); err == nil {
+		t.Since = since
+	}
+	return t
+}
+
+// sameSocket reports whether a path leads to the runtime's socket.
+func (s *scan) sameSocket(path string) bool {
+	path = strings.TrimPrefix(path, "unix://")
+	if path == s.Runtime.Socket {
+		return true
+	}
+	one, err := os.Stat(s.path(path))
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(s.path(s.Runtime.Socket))
+	return err == nil && os.SameFile(one, other)
+}
+
+// flagsOf returns the values of -NAME VALUE, --NAME VALUE and --NAME=VALUE.
+func flagsOf(args []string) map[string]string {
+	flags := map[string]string{}
+	for i, arg := range args {
+		name, isFlag := strings.CutPrefix(arg, "-")
+		if !isFlag {
+			continue
+		}
+		name, value, assigned := strings.Cut(strings.TrimPrefix(name, "-"), "=")
+		if !assigned && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if _, known := flags[name]; !known {
+			flags[name] = value
+		}
+	}
+	return flags
+}
+
+// maxProcesses bounds the processes of one container that are looked at.
+const maxProcesses = 4096
+
+// readCgroups finds the cgroups of pods, of containers in them that are not listed, and the
+// processes of these.
+func (s *scan) readCgroups() {
+	tree, err := cgroup.Scan(s.host.Cgroups)
+	if err != nil {
+		s.unread("%v", err)
+		return
+	}
+	for _, path := range tree.Pods() {
+		uid, ok := cgroup.PodUID(filepath.Base(path))
+		if !ok {
+			continue // podctl's own parent cgroup begins with "pod", too
+		}
+		s.add(Thing{Kind: Cgroup, Pod: uid, Path: path, Since: made(tree.File(path, "memory", ""))})
+	}
+	containers := tree.Containers()
+	for _, id := range slices.Sorted(maps.Keys(containers)) {
+		if !s.listed[id] {
+			s.readCgroup(tree, id, containers[id])
+		}
+	}
+}
+
+// readCgroup reads the cgroup of a container: one below that of a pod, or with a process of a
+// shim of this runtime's.
+func (s *scan) readCgroup(tree *cgroup.Tree, id, path string) {
+	parent := filepath.Dir(path)
+	uid, ofPod := cgroup.PodUID(filepath.Base(parent))
+	pids, err := tree.Processes(path, maxProcesses)
+	if err != nil {
+		s.unread("%v", err)
+	}
+	group := Thing{Kind: Cgroup, ID: id, Path: path, Since: made(tree.File(path, "memory", ""))}
+	var t Trace
+	if ofPod {
+		t = Trace{CRI: true, CgroupParent: parent, Pod: PodName{UID: uid}}
+	}
+	var processes []Thing
+	for _, pid := range pids {
+		p, err := s.host.Procs.Read(pid)
+		if err != nil || p.State.Ended() {
+			continue
+		}
+		thing := s.process(Process, id, p)
+		thing.Path = path
+		processes = append(processes, thing)
+		if thing.Since.Before(group.Since) && !thing.Since.IsZero() { // the kernel may forget when a cgroup was made
+			group.Since = thing.Since
+		}
+		t = t.merge(s.shimOf(id, p.Parent))
+	}
+	if !ofPod && t.Runtime == "" {
+		return // docker's, for instance
+	}
+	s.Things = append(append(s.Things, processes...), group)
+	s.trace(id, t)
+}
+
+// shimOf is what the shim of a container, the parent of its first process, tells of it; that of a
+// pod is one of containerd's.
+func (s *scan) shimOf(id string, pid int) (t Trace) {
+	i := slices.IndexFunc(s.Things, func(t Thing) bool { return t.Kind == Shim && t.PID == pid })
+	if i < 0 {
+		return Trace{}
+	}
+	shim := s.Things[i].ID
+	t.Runtime = s.Traces[shim].Runtime
+	if s.Runtime.StateDir != "" && shim != id {
+		t.Sandbox = shim
+	}
+	return t
+}
+
+// made is when a file or directory was made, or last changed, zero if that is not known.
+func made(path string) time.Time {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}

@@ -1,0 +1,89 @@
+package leak
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// maxUnread is how many reasons are kept why something could not be read.
+const maxUnread = 8
+
+// Scan is what one look at the host has found.
+type Scan struct {
+	Runtime Runtime
+	// Things are of containers and sandboxes that were not listed before the scan, and of
+	// pods.
+	Things []Thing
+	// Traces are by id, also of listed sandboxes.
+	Traces map[string]Trace
+	// Alone: no other container runtime is seen on this host.
+	Alone bool
+	// Unread is what could not be read.
+	Unread []string
+}
+
+// Host is where the host's files are. Tests use directories of files.
+type Host struct {
+	// Root is the root directory, Cgroups where the hierarchies of cgroups are mounted.
+	Root, Cgroups string
+	Procs         proc.FS
+	// Mounts reads the mounts of podctl's own mount namespace.
+	Mounts func() ([]*mountinfo.Info, error)
+}
+
+// scan is a look under way.
+type scan struct {
+	Scan
+	host   Host
+	listed map[string]bool
+	now    time.Time
+	mounts []*mountinfo.Info
+	// bundles are those of CRI-O's containers with a monitor, and of their sandboxes, by id.
+	bundles map[string]bundle
+	// leaseDirs are the directories of host-local, leases how many addresses were read.
+	leaseDirs []string
+	leases    int
+}
+
+// bundle is the directory and the root file system of a container of CRI-O's.
+type bundle struct{ dir, root string }
+
+// Look scans the host for what belongs to no listed id.
+func (h Host) Look(r Runtime, listed map[string]bool, now time.Time) Scan {
+	s := scan{
+		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Alone: true}, host: h, listed: listed, now: now,
+		bundles: map[string]bundle{}, leaseDirs: slices.Clone(r.LeaseDirs),
+	}
+	var err error
+	if s.mounts, err = h.Mounts(); err != nil {
+		s.unread("mounts cannot be read: %v", err)
+	}
+	s.readProcesses()
+	s.readBundles()
+	s.readCgroups()
+	s.readMounts()
+	s.readCache()
+	s.readNamespaces()
+	s.readLeases()
+	return s.Scan
+}
+
+func (s *scan) path(name string) string { return filepath.Join(s.host.Root, name) }
+
+func (s *scan) add(t Thing) { s.Things = append(s.Things, t) }
+
+func (s *scan) trace(id string, t Trace) { s.Traces[id] = s.Traces[id].merge(t) }
+
+func (s *scan) unread(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); len(s.Unread) < maxUnread && !slices.Contains(s.Unread, text) {
+		s.Unread = append(s.Unread, text)
+	}
+}
+
+func (s *scan) cannotRead(path string, err error) { s.unread("%s cannot be read: %v", path, err) }
