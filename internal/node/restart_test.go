@@ -12,16 +12,15 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// hookedYAML is a pod whose program ignores SIGTERM and whose preStop hook takes three of
-// its ten seconds.
-func hookedYAML(name string) string {
-	return strings.Replace(podYAML(name, "sleep 3600", "terminationGracePeriodSeconds: 10"),
-		"{name: c,", `{name: c, lifecycle: {preStop: {exec: {command: [sleep, "3"]}}},`, 1)
-}
+// hooked is a pod whose program ignores SIGTERM and whose preStop hook takes three of its
+// ten seconds.
+var hooked = strings.Replace(podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 10"),
+	"{name: c,", `{name: c, lifecycle: {preStop: {exec: {command: [sleep, "3"]}}},`, 1)
 
-func (p *podctl) restarts(name, container string) {
+// restarts restarts a container of default/web.
+func (p *podctl) restarts(container string) {
 	p.t.Helper()
-	if err := p.Restart("default", name, map[string]string{container: ""}, false); err != nil {
+	if err := p.Restart("default", "web", map[string]string{container: ""}, false); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -30,12 +29,12 @@ func (p *podctl) restarts(name, container string) {
 // the restart count by one, and waits for no back-off, however often it is requested.
 func TestRequestedRestartIsNoCrash(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("agent", hookedYAML("web"))
+		p := w.podctl("agent", hooked)
 		p.until("web", "running", running)
 		begin := time.Now()
-		p.restarts("web", "c")
+		p.restarts("c")
 		time.Sleep(5 * time.Second)
-		p.restarts("web", "c") // while it is in flight
+		p.restarts("c") // while it is in flight
 		p.until("web", "restarted", restarts(1))
 		if took := time.Since(begin); took < 10*time.Second || took > 11*time.Second {
 			t.Errorf("restarted after %s, want the grace period of 10s", took)
@@ -49,7 +48,7 @@ func TestRequestedRestartIsNoCrash(t *testing.T) {
 		if got := p.messages("Killing"); !slices.Equal(got, []string{"Container c restart requested, will be restarted"}) {
 			t.Errorf("killing: %q", got)
 		}
-		p.restarts("web", "c")
+		p.restarts("c")
 		p.until("web", "restarted again", restarts(2))
 		if took := time.Since(begin); took > 22*time.Second {
 			t.Errorf("restarted twice after %s", took)
@@ -72,7 +71,7 @@ func TestRequestedRestartOfRunThatTheStatusDoesNotShow(t *testing.T) {
 		slow := strings.Replace(podYAML("web", `trap "exit 0" TERM; sleep 3600 & wait`), "{name: c,", `{name: c, lifecycle: {postStart: {exec: {command: [sleep, "5"]}}},`, 1)
 		p := w.podctl("agent", slow)
 		i := p.until("web", "running", running)
-		p.restarts("web", "c")
+		p.restarts("c")
 		time.Sleep(2 * time.Second) // in the hook of the second attempt
 		listed, err := p.client.ListPod(t.Context(), i.Pod.UID)
 		if err != nil || listed.Containers[0].Attempt != 1 {
@@ -102,7 +101,7 @@ func TestRequestedRestartEndsBackOff(t *testing.T) {
 		p.until("web", "in its first back-off", backsOff(10))
 		p.until("web", "in its second back-off", backsOff(20))
 		starts, begin := len(w.calls("StartContainer")), time.Now()
-		p.restarts("web", "c")
+		p.restarts("c")
 		p.until("web", "started", func(Info) bool { return len(w.calls("StartContainer")) > starts })
 		if took := time.Since(begin); took > time.Second {
 			t.Errorf("started after %s", took)
@@ -118,9 +117,9 @@ func TestRequestedRestartEndsBackOff(t *testing.T) {
 // not run again.
 func TestStopDuringRequestedRestart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.podctl("agent", hookedYAML("web"))
+		p := w.podctl("agent", hooked)
 		p.until("web", "running", running)
-		p.restarts("web", "c")
+		p.restarts("c")
 		time.Sleep(time.Second)
 		if err := p.Stop(t.Context(), "default", "web", nil); err != nil {
 			t.Fatal(err)
@@ -144,12 +143,12 @@ func TestPodctlKilledDuringRequestedRestart(t *testing.T) {
 	for name, after := range map[string]time.Duration{"in the hook": time.Second, "in the grace period": 5 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				p := w.podctl("agent", hookedYAML("web"))
+				p := w.podctl("agent", hooked)
 				p.until("web", "running", running)
-				p.restarts("web", "c")
+				p.restarts("c")
 				time.Sleep(after)
 				p.kill()
-				p = w.podctl("agent", hookedYAML("web"))
+				p = w.podctl("agent", hooked)
 				time.Sleep(20 * time.Second)
 				i := p.until("web", "running", running)
 				starts := len(w.calls("StartContainer"))
@@ -173,7 +172,7 @@ func TestRequestedRestartOfOneContainer(t *testing.T) {
 `
 		p := w.podctl("agent", pod)
 		p.until("web", "running", running)
-		p.restarts("web", "side")
+		p.restarts("side")
 		p.until("web", "restarted", func(i Info) bool {
 			return running(i) && i.Status.InitContainerStatuses[1].RestartCount == 1
 		})
