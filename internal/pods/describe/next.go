@@ -66,6 +66,9 @@ func nextOf(f *Facts, name string, held map[string]bool, verdict []string) []str
 	case slices.ContainsFunc(f.Containers, func(c Container) bool { return c.State == stateRunning }):
 		return []string{"podctl logs -f " + name, "podctl top " + name}
 	}
+	if f.Status == "ContainerCreating" {
+		return []string{"podctl starting " + name}
+	}
 	return []string{"podctl pods -w " + name}
 }
 

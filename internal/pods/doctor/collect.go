@@ -130,6 +130,9 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 		return
 	}
 	for _, p := range all {
+		if p.HangsStarting(o.Now()) {
+			f.Pods.Hanging = append(f.Pods.Hanging, p.DisplayName())
+		}
 		if p.Runtime == nil {
 			continue
 		}

@@ -117,6 +117,7 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Host.Swap = 1 << 30 }, "kernel.swap", "info: 1.0GiB of swap"},
 		{func(f *Facts) { f.Pods.Abandoned = []string{"a/b"} }, "leftover.pods", "warning: the podctl process of a/b has exited"},
 		{func(f *Facts) { f.Pods.Headless = []string{"a/b"} }, "leftover.pods", "warning: containers run without a ready sandbox: a/b"},
+		{func(f *Facts) { f.Pods.Hanging = []string{"a/b"} }, "leftover.pods", "warning: pods do not start: a/b"},
 		{func(f *Facts) { f.Pods.Err = fs.ErrClosed }, "leftover.pods", "failure: pods cannot be listed"},
 		{leaked(leak.Thing{Kind: leak.Shim, PID: 8, ID: "abc"}), "leftover.shims", "warning: 1 shim of nothing that the runtime lists: pid 8 (abc)"},
 		{leaked(leak.Thing{Kind: leak.Process, PID: 8, ID: "abc"}), "leftover.processes", "warning: 1 process of nothing that the runtime lists: pid 8 (abc)"},

@@ -138,6 +138,8 @@ type Pods struct {
 	Count, Running, Dead int
 	// Abandoned are the pods of podctl processes that have exited; Podctls the living ones.
 	Abandoned, Podctls []string
+	// Hanging are pods that do not start.
+	Hanging []string
 	// Headless are pods with running containers and no ready sandbox.
 	Headless []string
 	// Leaks are what containers and sandboxes left that the runtime does not list any more.

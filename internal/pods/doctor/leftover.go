@@ -43,7 +43,10 @@ func checkPods(f Facts, r *report) {
 	if len(p.Headless) > 0 {
 		r.warn("podctl terminating", "containers run without a ready sandbox: %s", firstNames(p.Headless))
 	}
-	if len(p.Abandoned)+len(p.Headless) == 0 {
+	if len(p.Hanging) > 0 {
+		r.warn("podctl starting", "pods do not start: %s", firstNames(p.Hanging))
+	}
+	if len(p.Abandoned)+len(p.Headless)+len(p.Hanging) == 0 {
 		r.ok("%s, %d running, %d dead", plural(p.Count, "pod"), p.Running, p.Dead)
 	}
 }

@@ -20,6 +20,19 @@ func (p *Pod) Terminating() bool {
 	return !p.SandboxReady() && p.RunningContainers() > 0
 }
 
+// startTime is how long the start of a pod may take before that is worth a look.
+const startTime = time.Minute
+
+// HangsStarting reports whether the pod has been waiting for its containers to be created for
+// longer than a start takes.
+func (p *Pod) HangsStarting(now time.Time) bool {
+	started := p.Started()
+	return p.Display().Status == statusCreating && !started.IsZero() && now.Sub(started) > startTime
+}
+
+// statusCreating is kubectl's for a pod none of whose containers was created.
+const statusCreating = "ContainerCreating"
+
 // hasOnlyCreated reports whether the pod has containers and none of them has run.
 func (p *Pod) hasOnlyCreated() bool {
 	for _, c := range p.Runtime.Containers {

@@ -1,6 +1,7 @@
 package starting
 
 import (
+	"strings"
 	"time"
 
 	"github.com/podctl/podctl/internal/pods/describe"
@@ -103,7 +104,7 @@ func (v *view) nextAfter(first []string) []string {
 	next, known := []string{}, map[string]bool{}
 	for _, list := range [][]string{first, v.Next} {
 		for _, command := range list {
-			if !known[command] {
+			if !known[command] && !strings.HasPrefix(command, "podctl starting ") {
 				next, known[command] = append(next, command), true
 			}
 		}

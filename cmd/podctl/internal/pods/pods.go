@@ -210,7 +210,11 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
 		Wide:   []string{"UID", "SANDBOX", "NOT READY", "ALSO RUNNING"},
 	}
-	for _, p := range pods {
+	hanging := -1
+	for i, p := range pods {
+		if p.HangsStarting(now) {
+			hanging = i
+		}
 		d := look.NewPodData(p)
 		ip, sandbox := "-", "-"
 		switch {
@@ -237,6 +241,9 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 			},
 			Wide: []string{d.Metadata.UID, sandbox, cmp.Or(output.OneLine(d.NotReady()), "-"), cmp.Or(d.AlsoRunning(), "-")},
 		})
+	}
+	if hanging >= 0 {
+		l.Items[hanging].Notes = []string{"  hint: podctl starting"}
 	}
 	return l
 }
