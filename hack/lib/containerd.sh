@@ -98,7 +98,7 @@ configure_containerd() {
 		restrict_oom_score_adj = $(toml_bool not may_raise_priority)
 		netns_mounts_under_state_dir = true
 		[plugins."io.containerd.cri.v1.runtime".cni]
-		bin_dirs = ["$(cni_plugins)"]
+		bin_dirs = ["$RUN/cni-bin"]
 		conf_dir = "$RUN/cni"
 	EOF
 	if [[ ${KUBERNETES_MIRROR:-} ]]; then # of Kubernetes' own tests, for the registry of their images
@@ -142,7 +142,7 @@ write_containerd_1_toml() {
 		[plugins."io.containerd.grpc.v1.cri".registry]
 		config_path = "$RUN/registries"
 		[plugins."io.containerd.grpc.v1.cri".cni]
-		bin_dir = "$(cni_plugins)"
+		bin_dir = "$RUN/cni-bin"
 		conf_dir = "$RUN/cni"
 		[plugins."io.containerd.grpc.v1.cri".containerd]
 		snapshotter = "$(snapshotter)"

@@ -82,7 +82,7 @@ write_crio_conf() {
 		signature_policy_dir = "$RUN/policies"
 		[crio.network]
 		network_dir = "$RUN/cni"
-		plugin_dirs = ["$(cni_plugins)"]
+		plugin_dirs = ["$RUN/cni-bin"]
 		[crio.nri]
 		enable_nri = false
 	EOF

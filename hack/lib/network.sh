@@ -12,6 +12,7 @@ setup_network() {
 		say "cannot enable ip_forward: pods reach only this host"
 	[[ -f $RUN/subnet ]] || choose_subnet
 	mkdir -p "$RUN/cni"
+	link_plugins
 	write_cni "$(<"$RUN/bridge")" "$(<"$RUN/subnet")" >"$RUN/cni/10-podctl.conflist"
 	if iptables_works; then
 		network_rules | while read -r rule; do
@@ -19,6 +20,14 @@ setup_network() {
 			iptables -w -t ${rule/ / -C } 2>/dev/null || iptables -w -t ${rule/ / -A }
 		done
 	fi
+}
+
+# link_plugins makes the runtime's own directory of CNI plugins, in which a test may
+# replace one.
+link_plugins() {
+	[[ ! -d $RUN/cni-bin ]] || return 0
+	mkdir "$RUN/cni-bin"
+	ln -s "$(cni_plugins)"/* "$RUN/cni-bin/"
 }
 
 # mount_shared: HostToContainer mounts need a shared root, as systemd makes it.

@@ -2,6 +2,7 @@ package live
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -22,6 +23,9 @@ func (in *Instance) SmallDisk(t testing.TB, size string) string {
 	t.Helper()
 	in.Kill(t)
 	root := filepath.Join(in.lib, "root")
+	if in.isCRIO() {
+		root = filepath.Join(in.lib, "storage")
+	}
 	if err := os.RemoveAll(root); err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +37,25 @@ func (in *Instance) SmallDisk(t testing.TB, size string) string {
 	}
 	in.Start(t)
 	return root
+}
+
+// StopShim waits until the runtime has a shim whose command line contains all of the words,
+// and stops it with SIGSTOP. resume lets it go on.
+func (in *Instance) StopShim(t testing.TB, words ...string) (resume func()) {
+	t.Helper()
+	stopped := 0
+	eventually(t, fmt.Sprintf("a shim of %q starts", words), func() bool {
+		for _, pid := range in.Shims() {
+			line := strings.Join(arguments(pid), " ")
+			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) && syscall.Kill(pid, syscall.SIGSTOP) == nil {
+				stopped = pid
+			}
+		}
+		return stopped != 0
+	})
+	resume = func() { _ = syscall.Kill(stopped, syscall.SIGCONT) }
+	t.Cleanup(resume)
+	return resume
 }
 
 // Reboot does to a containerd and its pods what a reboot of the machine does:

@@ -20,14 +20,17 @@ import (
 	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
-// KubeletKind is the kind of hack/runtime that has a kubelet beside it.
-const KubeletKind = "kubelet"
+// Kinds of hack/runtime that have a kubelet beside the runtime.
+const (
+	KubeletKind     = "kubelet"      // on containerd
+	KubeletCRIOKind = "kubelet-crio" // on CRI-O
+)
 
-// Kubelet is a real kubelet v1.37.2 on a private containerd 2.4.2. It is
+// Kubelet is a real kubelet v1.37.2 on a private runtime. It is
 // standalone: it runs the static pods of a directory, and no API server knows
 // of it. It terminates every pod on its runtime that it does not know.
 type Kubelet struct {
-	// Runtime is the containerd. Its CgroupRoot is not the kubelet's.
+	// Runtime is that runtime. Its CgroupRoot is not the kubelet's.
 	Runtime *Instance
 	// Static is the directory of static pods, Root is --root-dir, Config the
 	// file of --config.
@@ -44,7 +47,13 @@ type Kubelet struct {
 // Where none can run, the test is skipped.
 func StartKubelet(t testing.TB, flags ...string) *Kubelet {
 	t.Helper()
-	rt := Runtime(t, KubeletKind, Private(), func(o *options) { o.kubeletFlags = flags })
+	return StartKubeletOf(t, KubeletKind, flags...)
+}
+
+// StartKubeletOf is like StartKubelet for one of the kinds that have a kubelet.
+func StartKubeletOf(t testing.TB, kind string, flags ...string) *Kubelet {
+	t.Helper()
+	rt := Runtime(t, kind, Private(), func(o *options) { o.kubeletFlags = flags })
 	k := &Kubelet{
 		Runtime: rt,
 		Static:  filepath.Join(rt.run, "kubelet/static"),

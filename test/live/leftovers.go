@@ -25,10 +25,14 @@ type Traces []string
 // ownRoot is the top-level cgroup in which all runtimes of the kind on this
 // machine put the sandboxes that name no parent.
 func (in *Instance) ownRoot() string {
-	if in.Kind == CRIO || in.Kind == CRIOEvents {
+	if in.isCRIO() {
 		return "crio"
 	}
 	return "k8s.io"
+}
+
+func (in *Instance) isCRIO() bool {
+	return in.Kind == CRIO || in.Kind == CRIOEvents || in.Kind == KubeletCRIOKind
 }
 
 // CgroupRoot is the top-level cgroup in which a test's podctl has to put its

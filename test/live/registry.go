@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,11 +30,14 @@ import (
 type ImageRegistry struct {
 	Addr string // 127.0.0.1:PORT
 
+	server *httptest.Server
+
 	mu             sync.Mutex
 	status         int
 	user, password string
 	delay          time.Duration
 	bytesPerSecond int
+	half           Half
 	requests       []string
 }
 
@@ -48,7 +52,7 @@ func Registry(t testing.TB, names ...string) *ImageRegistry {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	r.Addr = server.Listener.Addr().String()
+	r.server, r.Addr = server, server.Listener.Addr().String()
 	img, err := image.Busybox()
 	if err != nil {
 		t.Fatalf("fill registry: %v", err)
@@ -132,6 +136,9 @@ func (r *ImageRegistry) Image(name string) string { return r.Addr + "/" + name }
 // Fail answers every request with the HTTP status; 0 is the end of it.
 func (r *ImageRegistry) Fail(status int) { r.set(func() { r.status = status }) }
 
+// Disconnect closes the connections of clients that wait for an answer.
+func (r *ImageRegistry) Disconnect() { r.server.CloseClientConnections() }
+
 // RequirePassword refuses every request without this basic authorization; an
 // empty user lets everybody in again.
 func (r *ImageRegistry) RequirePassword(user, password string) {
@@ -146,6 +153,19 @@ func (r *ImageRegistry) Slow(delay time.Duration) { r.set(func() { r.delay = del
 func (r *ImageRegistry) Throttle(bytesPerSecond int) {
 	r.set(func() { r.bytesPerSecond = bytesPerSecond })
 }
+
+// Half is what the registry does after the first half of a layer.
+type Half uint8
+
+// What it does.
+const (
+	Complete Half = iota // sends the rest
+	Stalls               // sends nothing more, and keeps the connection open
+	Breaks               // closes the connection
+)
+
+// Halve changes what is done after the first half of a layer.
+func (r *ImageRegistry) Halve(half Half) { r.set(func() { r.half = half }) }
 
 // Requests returns the requests seen since the registry was filled, such as
 // "GET /v2/app/manifests/1".
@@ -165,7 +185,7 @@ func (r *ImageRegistry) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		r.mu.Lock()
 		r.requests = append(r.requests, req.Method+" "+req.URL.Path)
-		status, user, password, delay := r.status, r.user, r.password, r.delay
+		status, user, password, delay, half := r.status, r.user, r.password, r.delay, r.half
 		r.mu.Unlock()
 		if !waited(req.Context(), delay) {
 			return
@@ -178,7 +198,7 @@ func (r *ImageRegistry) wrap(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 		default:
-			next.ServeHTTP(&throttled{ResponseWriter: w, ctx: req.Context(), registry: r}, req)
+			next.ServeHTTP(&throttled{ResponseWriter: w, ctx: req.Context(), registry: r, half: half}, req)
 		}
 	})
 }
@@ -201,11 +221,29 @@ type throttled struct {
 	http.ResponseWriter
 	ctx      context.Context
 	registry *ImageRegistry
+	half     Half
+	sent     int
 }
+
+// minLayer distinguishes layers from other blobs, in bytes.
+const minLayer = 64 << 10
 
 // Write sends pieces of a tenth of a second.
 func (t *throttled) Write(b []byte) (int, error) {
+	size, err := strconv.Atoi(t.Header().Get("Content-Length"))
+	if half := size / 2; t.half != Complete && err == nil && size > minLayer && t.sent+len(b) > half {
+		_, _ = t.write(b[:half-t.sent])
+		if t.half == Stalls {
+			<-t.ctx.Done()
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return t.write(b)
+}
+
+func (t *throttled) write(b []byte) (int, error) {
 	written := 0
+	defer func() { t.sent += written }()
 	for written < len(b) {
 		t.registry.mu.Lock()
 		piece := t.registry.bytesPerSecond / 10
@@ -220,7 +258,7 @@ func (t *throttled) Write(b []byte) (int, error) {
 		if err != nil {
 			return written, err
 		}
-		if f, ok := t.ResponseWriter.(http.Flusher); ok && written < len(b) {
+		if f, ok := t.ResponseWriter.(http.Flusher); ok && (written < len(b) || t.half != Complete) {
 			f.Flush()
 		}
 	}
