@@ -39,8 +39,9 @@ type Finding struct{ Level, Name, Evidence, Remedy string }
 // PodLine is a pod, and what is wrong with it.
 type PodLine struct{ Pod, State, Why, Next string }
 
-// Seal masks and bounds what was collected.
+// Seal bounds and masks what was collected.
 func (b *Bundle) Seal(m *Masker, l Limits) {
+	bound(b.Results, l)
 	for i := range b.Results {
 		r := &b.Results[i]
 		r.Err = m.Text(r.Err)
@@ -62,7 +63,6 @@ func (b *Bundle) Seal(m *Masker, l Limits) {
 			mask(&lines[i].Why, &lines[i].Next)
 		}
 	}
-	bound(b.Results, l)
 	b.Masked = m.Masked()
 }
 

@@ -46,7 +46,7 @@ type Limits struct {
 
 // DefaultLimits bound a report so that a node whose runtime hangs still gives one before
 // kubectl podctl gives up, and that the archive can be attached to an issue.
-var DefaultLimits = Limits{InFlight: 8, Part: 15 * time.Second, Timeout: 24 * time.Second, File: 4 << 20, Total: 24 << 20}
+var DefaultLimits = Limits{InFlight: 8, Part: 12 * time.Second, Timeout: 20 * time.Second, File: 4 << 20, Total: 24 << 20}
 
 // abandonAfter is how long a part that was canceled is waited for.
 const abandonAfter = time.Second

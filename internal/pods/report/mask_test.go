@@ -73,12 +73,24 @@ func TestMaskLeavesOtherTextAlone(t *testing.T) {
 		"    secretName: web-tls\n", `"secretName": "web-tls"`, `"imagePullSecrets": [{"name": "registry"}]`,
 		"authentication:\n  anonymous:\n    enabled: false\n", "authorization:\n  mode: Webhook\n", "automountServiceAccountToken: true\n",
 		"image registry.k8s.io/pause@sha256:abc", "basic authentication is required", `"token": "", "password": null`,
-		"  tokenFile: /var/run/token\n", "--tls-private-key-file=/etc/key.pem", "author=me", "default/auth-proxy-1 Running",
+		"  tokenFile: /var/run/token\n", "--tls-private-key-file=/etc/key.pem", "author=me", "burstTokens=10", "default/auth-proxy-1 Running",
 	} {
 		if got := NewMasker(nil, nil).Text(text); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
+}
+
+// Whatever a text is, a secret in it is masked, and the rest is not touched.
+func FuzzMask(f *testing.F) {
+	f.Add("a\xff --token ", "\n")
+	f.Add(`{"x": "\\"`, `"}`)
+	f.Fuzz(func(t *testing.T, before, after string) {
+		got := NewMasker(nil, nil).Text(before + "\npassword=" + planted + "\n" + after)
+		if strings.Contains(got, planted) && !strings.Contains(before, planted) && !strings.Contains(after, planted) {
+			t.Errorf("%q", got)
+		}
+	})
 }
 
 func TestMaskedListsEveryRuleOnce(t *testing.T) {
