@@ -136,6 +136,15 @@ func TestReportOfRuntimeThatHangs(t *testing.T) {
 		if found := withText(files, "planted-secret"); len(found) > 0 {
 			t.Errorf("secrets in %q\n%s", found, files[found[0]])
 		}
+		// An interrupt leaves no file.
+		file = filepath.Join(w.dir, "interrupted.tgz")
+		c = w.start(nil, "report", "-o", file)
+		time.Sleep(time.Second)
+		c.interrupt()
+		c.ends(130, 2*time.Second)
+		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%v", err)
+		}
 		for _, answer := range answers {
 			answer()
 		}

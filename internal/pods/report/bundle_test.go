@@ -43,8 +43,8 @@ func TestIndexIsEscaped(t *testing.T) {
 		t.Fatalf("%d files, the first is %s", len(files), files[0].Name)
 	}
 	page := string(files[0].Data)
-	for _, bad := range []string{"<script", "\x1b", "\u202e", "<b>", "src=", "href=\"http", "url("} {
-		if strings.Contains(strings.ReplaceAll(page, "<b>doctor</b>", ""), bad) && !(bad == "<b>" && !strings.Contains(page, "web<b>")) {
+	for _, bad := range []string{"<script", "\x1b", "\u202e", "web<b>", "src=", "href=\"http", "url("} {
+		if strings.Contains(page, bad) {
 			t.Errorf("the page has %q", bad)
 		}
 	}

@@ -27,7 +27,7 @@ func newProc(t *testing.T, cgroup string) procDir {
 	return p
 }
 
-func (p procDir) write(name, text string) string {
+func (p procDir) write(name, text string) {
 	p.t.Helper()
 	path := filepath.Join(string(p.FS), strconv.Itoa(pid), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -36,7 +36,6 @@ func (p procDir) write(name, text string) string {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		p.t.Fatal(err)
 	}
-	return path
 }
 
 func (p procDir) stderr(to string) {

@@ -18,8 +18,8 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
+// Bounds of what is read of a log: its age, its lines, and its bytes.
 const (
-	// LogSince and LogLines bound what is read of a log, maxLog in bytes.
 	LogSince = 2 * time.Hour
 	LogLines = 2000
 	maxLog   = 1 << 20

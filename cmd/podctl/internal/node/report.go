@@ -81,8 +81,7 @@ func (r *reporter) write(ctx context.Context, b *report.Bundle, to io.Writer) er
 	}
 	b.Took = r.env.Now().Sub(b.Time)
 	b.Summary = summarize(b.Results)
-	values := append(r.values, report.SecretValues(r.podDirs()...)...)
-	b.Seal(report.NewMasker(values, func() []byte { return identities(b.Results) }), report.DefaultLimits)
+	b.Seal(report.NewMasker(r.secrets(), func() []byte { return identities(b.Results) }), report.DefaultLimits)
 	return b.Write(to)
 }
 

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -297,7 +299,7 @@ func (r *reporter) kubeletConfig(ctx context.Context) ([]report.File, error) {
 		return noKubelet, nil
 	}
 	r.mu.Lock()
-	r.kubeletDir = k.PodDirs()
+	r.kubeletDir = filepath.Join(r.env.Procs.Root(k.PID), k.PodDirs())
 	r.mu.Unlock()
 	args, err := r.env.Procs.Command(k.PID)
 	if err != nil {
@@ -347,12 +349,14 @@ func (r *reporter) kernelLog(context.Context) ([]report.File, error) {
 	return []report.File{{Name: "kernel.txt", Data: text.Bytes()}}, nil
 }
 
-// podDirs are the directories of pods whose Secret volumes are read, so that their values can
-// be masked.
-func (r *reporter) podDirs() []string {
-	dirs := []string{cmp.Or(r.kubeletDir, "/var/lib/kubelet/pods")}
+// secrets are the values that no part may show: those that were found, and the contents of the
+// Secret volumes of podctl's and the kubelet's pods. A part that was abandoned may still run.
+func (r *reporter) secrets() [][]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	dirs := []string{cmp.Or(r.kubeletDir, filepath.Join(r.env.Procs.Root(1), "/var/lib/kubelet/pods"))}
 	if paths, err := host.DefaultPaths.With(r.opts.Given()); err == nil {
 		dirs = append(dirs, paths.Pods())
 	}
-	return dirs
+	return slices.Concat(r.values, report.SecretValues(dirs...))
 }
