@@ -103,7 +103,7 @@ func (f *Finder) look(ctx context.Context, r Runtime, known *Known) (Findings, e
 	if err := f.list(ctx, &facts); err != nil {
 		return Findings{}, err
 	}
-	facts.Scan = f.Host.Look(r, facts.Listed, facts.Now)
+	facts.Scan = f.Host.Look(r, facts.Listed)
 	if err := f.list(ctx, &facts); err != nil {
 		return Findings{}, err
 	}

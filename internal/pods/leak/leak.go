@@ -135,18 +135,10 @@ type Findings struct {
 	Leaks []Leak
 	// Unlisted are things of no listed container that another runtime may have.
 	Unlisted []Thing
-	// Unread is what of the host could not be read, "" if nothing is missing: there may be
-	// more. Examined is false if nothing was looked at.
+	// Unread is what of the host could not be read, so that there may be more. Examined is
+	// false if nothing was looked at.
 	Unread   []string
 	Examined bool
-}
-
-// Count returns how many things of a kind have leaked.
-func (f Findings) Count(kind Kind) (n int) {
-	for _, l := range f.Leaks {
-		n += len(l.Of(kind))
-	}
-	return n
 }
 
 func sortThings(things []Thing) {

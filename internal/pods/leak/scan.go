@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/moby/sys/mountinfo"
 
@@ -42,7 +41,6 @@ type scan struct {
 	Scan
 	host   Host
 	listed map[string]bool
-	now    time.Time
 	mounts []*mountinfo.Info
 	// bundles are those of CRI-O's containers with a monitor, and of their sandboxes, by id.
 	bundles map[string]bundle
@@ -55,9 +53,9 @@ type scan struct {
 type bundle struct{ dir, root string }
 
 // Look scans the host for what belongs to no listed id.
-func (h Host) Look(r Runtime, listed map[string]bool, now time.Time) Scan {
+func (h Host) Look(r Runtime, listed map[string]bool) Scan {
 	s := scan{
-		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Alone: true}, host: h, listed: listed, now: now,
+		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Alone: true}, host: h, listed: listed,
 		bundles: map[string]bundle{}, leaseDirs: slices.Clone(r.LeaseDirs),
 	}
 	var err error

@@ -72,7 +72,7 @@ func look(h Host, r Runtime, listed ...string) string {
 	for _, id := range listed {
 		f.Listed[id] = true
 	}
-	f.Scan = h.Look(r, f.Listed, noon)
+	f.Scan = h.Look(r, f.Listed)
 	return text(Judge(f))
 }
 
@@ -169,7 +169,7 @@ func TestProgramsThatWorkOnAContainer(t *testing.T) {
 	files := map[string]string{"proc/8/environ": "PATH=/bin\x00CNI_CONTAINERID=" + id("a") + "\x00"}
 	process(files, 8, 5, "/usr/lib/cni/bridge")
 	process(files, 9, 7, "runc", "--root", "/run/runc", "create", "--bundle", "/run/c/"+id("b"), id("b"))
-	s := fakeHost(t, files).Look(Runtime{PID: 5}, nil, noon)
+	s := fakeHost(t, files).Look(Runtime{PID: 5}, nil)
 	if got := s.Traces[id("a")].Busy + ", " + s.Traces[id("b")].Busy; got != "CNI plugin bridge (pid 8), runc (pid 9)" {
 		t.Errorf("%q", got)
 	}
@@ -182,15 +182,15 @@ func TestOtherRuntimesAreSeen(t *testing.T) {
 	} {
 		files := map[string]string{}
 		process(files, 5, 1, "/usr/bin/containerd")
-		if s := fakeHost(t, files).Look(Runtime{PID: 5, Socket: "/run/c.sock"}, nil, noon); !s.Alone {
+		if s := fakeHost(t, files).Look(Runtime{PID: 5, Socket: "/run/c.sock"}, nil); !s.Alone {
 			t.Error("no other runtime: not alone")
 		}
 		process(files, 6, 1, args...)
-		if s := fakeHost(t, files).Look(Runtime{PID: 5, Socket: "/run/c.sock"}, nil, noon); s.Alone {
+		if s := fakeHost(t, files).Look(Runtime{PID: 5, Socket: "/run/c.sock"}, nil); s.Alone {
 			t.Errorf("%s: alone", name)
 		}
 	}
-	if s := fakeHost(t, map[string]string{"run/crio/crio.sock": "", "proc/": ""}).Look(Runtime{Socket: "/run/c.sock"}, nil, noon); s.Alone {
+	if s := fakeHost(t, map[string]string{"run/crio/crio.sock": "", "proc/": ""}).Look(Runtime{Socket: "/run/c.sock"}, nil); s.Alone {
 		t.Error("another socket: alone")
 	}
 }
@@ -207,7 +207,7 @@ func TestLeasesThatAreNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := h.Look(Runtime{}, nil, noon)
+	s := h.Look(Runtime{}, nil)
 	var unread []string
 	for _, why := range s.Unread {
 		if path, _, ok := strings.Cut(why, " cannot be read: "); ok && strings.HasPrefix(path, leaseDir) {
