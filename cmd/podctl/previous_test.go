@@ -19,17 +19,18 @@ func TestLogsPreviousInCrashLoop(t *testing.T) {
 			return c.out.String()
 		}
 		run := w.run("apiVersion: v1\nkind: Pod\nmetadata: {name: job}\nspec:\n" +
-			"  containers: [{name: job, image: busybox, command: [sh, -c, \"echo up; sleep 2; exit 1\"]}]\n")
-		first := logs() // it has ended, and is started again after 10 s
-		if got := logs("-p"); got != first || !strings.HasSuffix(got, " up\n") {
-			t.Errorf("while it waits, logs -p prints %q, and logs %q", got, first)
+			"  containers: [{name: job, image: busybox, command: [sh, -c, \"echo up; sleep 60; exit 1\"]}]\n")
+		time.Sleep(115 * time.Second)
+		ended := logs() // of the second attempt; the third one starts after a back-off of 10 s or more
+		if got := logs("-p"); got != ended || !strings.HasSuffix(got, " up\n") {
+			t.Errorf("while it waits, logs -p prints %q, and logs %q", got, ended)
 		}
-		time.Sleep(5 * time.Second)
-		if got := logs("-p"); got != first || logs() == first {
-			t.Errorf("while the second attempt runs, logs -p prints %q, and logs %q; the first attempt's is %q", got, logs(), first)
+		time.Sleep(35 * time.Second)
+		if got := logs("-p"); got != ended || logs() == ended {
+			t.Errorf("while the next attempt runs, logs -p prints %q, and logs %q; that of before is %q", got, logs(), ended)
 		}
-		time.Sleep(4 * time.Second)
-		if got := logs("-p"); got == first || got != logs() {
+		time.Sleep(40 * time.Second) // its back-off is 20 s now
+		if got := logs("-p"); got == ended || got != logs() {
 			t.Errorf("while it waits again, logs -p prints %q, and logs %q", got, logs())
 		}
 		run.interrupt()
