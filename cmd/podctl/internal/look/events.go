@@ -41,7 +41,7 @@ func eventsCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "events",
 		Usage:   "list the events of pods that podctl processes recorded, the newest last",
-		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true, ByName: true},
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodeList,
 		Aliases: []string{"event", "ev", "get events"},
