@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/inventory"
@@ -35,6 +36,8 @@ func TestCheck(t *testing.T) {
 		Pod: bare(pod.Exited, pod.Exited), Container: &pod.Container{State: pod.Exited}, Status: &pod.ContainerStatus{ExitCode: 3},
 	}
 	data := map[string]any{"phase": "Running", "ready": float64(1), "ips": []any{"10.0.0.7"}}
+	rejected := &inventory.Pod{Name: "rejected", Worker: control.Worker{Rejected: "NodePorts: taken"}}
+	ended := &inventory.Pod{Name: "ended", Object: &v1.Pod{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted", Message: "disk"}}}
 	for _, c := range []struct {
 		condition string
 		seen      Seen
@@ -54,6 +57,12 @@ func TestCheck(t *testing.T) {
 		{"condition=Ready=False", Seen{Pod: owned}, "met", "Ready is False: ContainersNotReady: unready: a"},
 		{"condition=Other", Seen{Pod: owned}, "waits", "its status has no condition Other"},
 		{"condition=Ready", Seen{}, "failed", "the pod is gone"},
+		{"condition=Ready", Seen{Pod: rejected}, "failed", "the pod was rejected: NodePorts: taken"},
+		{"condition=ContainersReady", Seen{Pod: ended}, "failed", "the pod has ended: Failed: Evicted: disk"},
+		{"condition=Ready=False", Seen{Pod: rejected}, "met", "Ready is False: its sandbox is not ready"},
+		{"condition=Other", Seen{Pod: ended}, "waits", "its status has no condition Other"},
+		{"exit", Seen{Pod: rejected}, "failed", "the pod was rejected: NodePorts: taken"},
+		{"exit", Seen{Pod: ended}, "failed", "the pod has ended: Failed: Evicted: disk"},
 
 		{"delete", Seen{}, "met", "the runtime holds nothing of it"},
 		{"delete", Seen{Pod: &inventory.Pod{Name: "stopped"}}, "met", "the runtime holds nothing of it"},

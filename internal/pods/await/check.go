@@ -51,7 +51,37 @@ func (c Condition) Check(s Seen) Result {
 	case c.Kind == Path:
 		return c.pathIs(s.Data)
 	}
-	return c.conditionIs(s.Pod)
+	r := c.conditionIs(s.Pod)
+	if why := endedWhy(s.Pod); why != "" && !r.Met && c.needsRunning() {
+		r = Result{Failed: true, Last: why}
+	}
+	return r
+}
+
+// needsRunning reports whether only a pod that runs can have the condition: it is ready.
+func (c Condition) needsRunning() bool { return c.isReadiness() && strings.EqualFold(c.Value, "True") }
+
+func (c Condition) isReadiness() bool {
+	return strings.EqualFold(c.Name, string(v1.PodReady)) || strings.EqualFold(c.Name, string(v1.ContainersReady))
+}
+
+// endedWhy says why the pod will not run again by itself: it was rejected, or has ended; ""
+// if that is not known.
+func endedWhy(p *inventory.Pod) string {
+	switch {
+	case p.Worker.Rejected != "":
+		return "the pod was rejected: " + p.Worker.Rejected
+	case p.Object != nil && pod.IsTerminal(p.Object.Status.Phase):
+		s := p.Object.Status
+		text := "the pod has ended: " + string(s.Phase)
+		for _, more := range []string{s.Reason, s.Message} {
+			if more != "" {
+				text += ": " + more
+			}
+		}
+		return text
+	}
+	return ""
 }
 
 func deleted(s Seen) Result {
@@ -68,6 +98,8 @@ func (c Condition) exited(s Seen) Result {
 		return Result{Met: c.Code == nil, Failed: c.Code != nil, Last: "the container is gone, and its exit code with it"}
 	case s.Pod == nil:
 		return Result{Failed: true, Last: "the pod is gone"}
+	case s.Container == nil && endedWhy(s.Pod) != "":
+		return Result{Failed: true, Last: endedWhy(s.Pod)}
 	case s.Container == nil:
 		return Result{Last: "the container is not created"}
 	case s.Container.State != pod.Exited || s.Status == nil:
@@ -114,7 +146,7 @@ func conditionText(c v1.PodCondition) string {
 
 // ofListing is Ready or ContainersReady of a pod whose API status is not known.
 func (c Condition) ofListing(p *inventory.Pod) Result {
-	if !strings.EqualFold(c.Name, string(v1.PodReady)) && !strings.EqualFold(c.Name, string(v1.ContainersReady)) {
+	if !c.isReadiness() {
 		return Result{Failed: true, Last: fmt.Sprintf("no owner shows the pod's status, so that only Ready is known, not %s", c.Name)}
 	}
 	value, why := readiness(p)
