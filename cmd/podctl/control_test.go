@@ -178,8 +178,10 @@ func TestTerminatingWatchesUntilInterrupted(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		watch.interrupt()
 		watch.ends(0, time.Second)
-		watch.printed("\nPOD ", "\nkube/deaf ", "no terminating pods")
-		watch.silent()
+		watch.printed("POD ", "\nkube/deaf ")
+		if said := watch.errw.String(); said != "no terminating pods\nno terminating pods\n" {
+			t.Errorf("stderr: %q", said)
+		}
 		c.interrupt()
 		c.ends(shell.ExitInterrupted, 30*time.Second)
 	})

@@ -31,18 +31,64 @@ func (f Format) table(w io.Writer, l List) error {
 	if len(l.Items) == 0 {
 		return nil
 	}
-	header, rows := l.Header, make([][]string, len(l.Items))
+	rows := make([][]string, len(l.Items))
 	for n, i := range l.Items {
-		rows[n] = i.Cells
+		rows[n] = f.cells(i)
 	}
+	return f.rows(w, f.header(l), rows, func(n int) []string { return l.Items[n].Notes })
+}
+
+func (f Format) header(l List) []string {
 	if f.name == "wide" {
-		header = append(slices.Clip(header), l.Wide...)
-		for n, i := range l.Items {
-			rows[n] = append(slices.Clip(i.Cells), i.Wide...)
+		return slices.Concat(l.Header, l.Wide)
+	}
+	return l.Header
+}
+
+func (f Format) cells(i Item) []string {
+	if f.name == "wide" {
+		return slices.Concat(i.Cells, i.Wide)
+	}
+	return i.Cells
+}
+
+// RowStream prints rows of tables as they come, under one header.
+type RowStream struct {
+	format Format
+	to     io.Writer
+	table  *Table // nil before the first row
+}
+
+// NewRowStream returns a stream of rows in the format, which is that of a table.
+func (f Format) NewRowStream(to io.Writer) *RowStream { return &RowStream{format: f, to: to} }
+
+// Print prints items of a list.
+func (s *RowStream) Print(l List, items []Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	var lines []string
+	if s.table == nil {
+		s.table = NewTable(s.format.header(l))
+		for _, i := range l.Items { // which are measured for the header
+			s.table.Row(s.format.cells(i), 0)
+		}
+		if !s.format.NoHeaders {
+			lines = append(lines, s.table.Header(0))
 		}
 	}
-	return f.rows(w, header, rows, func(n int) []string { return l.Items[n].Notes })
+	for _, i := range items {
+		lines = append(lines, s.table.Row(s.format.cells(i), 0))
+		for _, note := range i.Notes {
+			lines = append(lines, noteLine(note))
+		}
+	}
+	_, err := io.WriteString(s.to, strings.Join(lines, "\n")+"\n")
+	return err
 }
+
+// noteLine is a note below a row.
+func noteLine(note string) string { return Printable(strings.ReplaceAll(note, "\n", "; ")) }
 
 // rows prints a table with notes below its rows.
 func (f Format) rows(w io.Writer, header []string, rows [][]string, notes func(row int) []string) error {
@@ -59,7 +105,7 @@ func (f Format) rows(w io.Writer, header []string, rows [][]string, notes func(r
 	for n, line := range lines {
 		fmt.Fprintln(to, line)
 		for _, note := range notes(n) {
-			fmt.Fprintln(to, Printable(strings.ReplaceAll(note, "\n", "; ")))
+			fmt.Fprintln(to, noteLine(note))
 		}
 	}
 	return to.Flush()

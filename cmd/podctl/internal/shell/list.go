@@ -22,7 +22,7 @@ type ListOptions struct {
 
 // ListFlags are the flags that ReadList reads.
 func ListFlags() []cli.Flag {
-	watch := &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; in a data format, the objects that changed"}
+	watch := &cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again each time it changes; in a pipe or a data format, what changed"}
 	return append([]cli.Flag{watch}, FormatFlags()...)
 }
 
@@ -83,13 +83,13 @@ func (o ListOptions) UntilInterrupted(ctx context.Context, e *Env, do func(conte
 const watchPeriod = time.Second
 
 // watchList prints a list each time it changes, until ctx ends: on a terminal in
-// place of the last one, as data one object for each that changed. It
+// place of the last one; else the row, or the object, of each that changed. It
 // goes on while a runtime that has answered is restarted.
 func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list listFunc) error {
 	Settle()
 	ticks := time.NewTicker(watchPeriod)
 	defer ticks.Stop()
-	shown, stream := map[string]string{}, o.Format.NewStream(e.Out)
+	shown, stream, rows := map[string]string{}, o.Format.NewStream(e.Out), o.Format.NewRowStream(e.Out)
 	last := "never printed"
 	outage := Outage{Env: e}
 	for first := true; ; first = false {
@@ -100,8 +100,20 @@ func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list l
 		case !first && outage.Ongoing(err):
 		case err != nil:
 			return err
-		case !o.Format.IsTable():
-			if shown, err = printChanges(stream, l, shown); err != nil {
+		case !o.Format.IsTable() || !e.TTY:
+			var changed []output.Item
+			if o.Format.IsTable() && len(l.Items) == 0 && (first || len(shown) > 0) {
+				fmt.Fprintln(e.Errw, empty)
+			}
+			if shown, changed, err = changes(l, shown); err != nil {
+				return err
+			}
+			if o.Format.IsTable() {
+				err = rows.Print(l, changed)
+			} else {
+				err = printAll(stream, changed)
+			}
+			if err != nil {
 				return err
 			}
 		default:
@@ -122,37 +134,38 @@ func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list l
 	}
 }
 
-// printChanges prints the items that are not shown as they are now, and returns
-// what is shown then.
-func printChanges(stream *output.Stream, l output.List, shown map[string]string) (map[string]string, error) {
-	now := map[string]string{}
+// changes returns the items whose objects are not shown as they are now, and what is shown
+// once they are. An age is no change.
+func changes(l output.List, shown map[string]string) (now map[string]string, changed []output.Item, err error) {
+	now = map[string]string{}
 	for _, i := range l.Items {
 		var line bytes.Buffer
 		if err := output.JSONLine(&line, i.Data); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		now[i.Name] = line.String()
 		if shown[i.Name] != now[i.Name] {
-			if err := stream.Print(i.Name, i.Data); err != nil {
-				return nil, err
-			}
+			changed = append(changed, i)
 		}
 	}
-	return now, nil
+	return now, changed, nil
 }
 
-// printScreen prints a list on a terminal in place of the last one, else below
-// it after an empty line.
-func printScreen(e *Env, text, empty string) {
-	if e.TTY {
-		fmt.Fprint(output.Raw(e.Out), "\x1b[H\x1b[2J")
+func printAll(stream *output.Stream, items []output.Item) error {
+	for _, i := range items {
+		if err := stream.Print(i.Name, i.Data); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// printScreen prints a list on a terminal in place of the last one.
+func printScreen(e *Env, text, empty string) {
+	fmt.Fprint(output.Raw(e.Out), "\x1b[H\x1b[2J")
 	at := e.Now().Format(time.TimeOnly)
 	if text == "" {
 		at += "  " + empty
 	}
 	fmt.Fprintf(e.Out, "%s\n%s", at, text)
-	if !e.TTY {
-		fmt.Fprintln(e.Out)
-	}
 }
