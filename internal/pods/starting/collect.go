@@ -50,7 +50,7 @@ const statusTimeout = 2 * time.Second
 
 // Unlisted returns the pods of which the runtime lists nothing: those that the kubelet
 // desires, and those for which a process below the runtime works.
-func (c *Collector) Unlisted(listed []*inventory.Pod) []*inventory.Pod {
+func (c *Collector) Unlisted(s Scan, listed []*inventory.Pod) []*inventory.Pod {
 	known := map[types.UID]bool{}
 	for _, p := range listed {
 		known[p.GivenUID()] = true
@@ -68,7 +68,7 @@ func (c *Collector) Unlisted(listed []*inventory.Pod) []*inventory.Pod {
 			})
 		}
 	}
-	for _, h := range c.scan().helpers {
+	for _, h := range s.helpers {
 		if h.Role != RoleCNI || h.Verb != "ADD" || h.pod.uid == "" || h.pod.name == "" || known[h.pod.uid] {
 			continue // a shim may be another runtime's
 		}
@@ -79,7 +79,7 @@ func (c *Collector) Unlisted(listed []*inventory.Pod) []*inventory.Pod {
 }
 
 // Starting returns the facts of those pods that should run and do not, nil for the others.
-func (c *Collector) Starting(ctx context.Context, pods []*inventory.Pod) []*Facts {
+func (c *Collector) Starting(ctx context.Context, s Scan, pods []*inventory.Pod) []*Facts {
 	found := make([]*Facts, len(pods))
 	var asked []int
 	for i, p := range pods {
@@ -90,7 +90,7 @@ func (c *Collector) Starting(ctx context.Context, pods []*inventory.Pod) []*Fact
 	if len(asked) == 0 {
 		return found
 	}
-	s, notReady := c.scan(), c.networkNotReady(ctx)
+	notReady := c.networkNotReady(ctx)
 	_ = cri.ReadEach(ctx, len(asked), func(ctx context.Context, n int) error {
 		i := asked[n]
 		f := &Facts{Facts: c.Describe.Collect(ctx, pods[i]), By: ownerOf(pods[i]), Name: pods[i].CLIName(), Server: c.Server}
@@ -146,7 +146,7 @@ func ownerOf(p *inventory.Pod) diagnose.Owner {
 }
 
 // add adds what is seen beside the runtime's and the owner's answers.
-func (c *Collector) add(ctx context.Context, f *Facts, p *inventory.Pod, s scan) {
+func (c *Collector) add(ctx context.Context, f *Facts, p *inventory.Pod, s Scan) {
 	f.Hidden = s.hidden
 	for _, h := range s.helpers {
 		if isOfPod(&h, p) {

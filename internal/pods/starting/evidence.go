@@ -139,7 +139,7 @@ func (p *Process) evidence() Evidence {
 	case p.Role == RoleCNI:
 		e.Subject, e.Message = "CNI plugin "+e.Subject, strings.ToLower(p.Verb)
 	case p.stopped():
-		e.Message = "is stopped and"
+		e.Message, e.Since = "is stopped", time.Time{}
 	}
 	return e
 }

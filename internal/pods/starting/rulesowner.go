@@ -296,6 +296,7 @@ func (v *view) nextFor(layer diagnose.Layer) []string {
 		if c := v.position.container; c != nil {
 			return on("podctl pull ", c.Image)
 		}
+	case diagnose.LayerNone, diagnose.LayerWorker, diagnose.LayerShim, diagnose.LayerCgroup, diagnose.LayerProcess, diagnose.LayerLock, diagnose.LayerAdmission, diagnose.LayerProbe:
 	}
 	return nil
 }

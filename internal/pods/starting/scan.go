@@ -27,8 +27,8 @@ type podName struct {
 	namespace, name string
 }
 
-// scan is what all pods of one call share: the processes that work for pods.
-type scan struct {
+// Scan is what all pods share: the processes that work for pods, as they were at one time.
+type Scan struct {
 	helpers []helper
 	hidden  error // why there may be others
 }
@@ -39,16 +39,16 @@ var errOtherNamespace = errors.New("podctl runs in another PID namespace than th
 // another one for addresses, and may be a script.
 const maxDepth = 5
 
-// scan looks for the processes that work for pods.
-func (c *Collector) scan() scan {
+// Scan looks for the processes that work for pods.
+func (c *Collector) Scan() Scan {
 	if same, err := c.Proc.SamePIDNamespace(c.Server.PID); c.Server.PID == 0 || !same || err != nil {
-		return scan{hidden: errOtherNamespace}
+		return Scan{hidden: errOtherNamespace}
 	}
 	children, err := c.Proc.ByParent()
 	if err != nil {
-		return scan{hidden: err}
+		return Scan{hidden: err}
 	}
-	s := scan{}
+	s := Scan{}
 	c.addPlugins(&s, children, c.Server.PID, maxDepth)
 	for _, list := range children {
 		for _, p := range list {
@@ -72,7 +72,7 @@ const (
 
 // addPlugins adds the CNI plugins below a process, and the low-level runtimes that it started
 // itself, as CRI-O does.
-func (c *Collector) addPlugins(s *scan, children map[int][]proc.Process, parent, depth int) {
+func (c *Collector) addPlugins(s *Scan, children map[int][]proc.Process, parent, depth int) {
 	if depth == 0 {
 		return
 	}
@@ -121,7 +121,7 @@ func isOCIRuntime(comm string) bool {
 }
 
 // addShim adds a shim, or conmon, and the low-level runtimes below it.
-func (c *Collector) addShim(s *scan, p proc.Process, children []proc.Process) {
+func (c *Collector) addShim(s *Scan, p proc.Process, children []proc.Process) {
 	shim := helper{Process: c.process(p, RoleShim)}
 	shim.id = flagValue(shim.Command, "-id", "-c", "--cid")
 	shim.pod = c.podOfBundle(&shim)

@@ -2,6 +2,7 @@ package starting
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,9 +23,7 @@ func fakeProcess(t *testing.T, root string, pid, parent int, comm string, state 
 		"stat":   fmt.Sprintf("%d (%s) %c %d 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 99 1", pid, comm, state, parent),
 		"status": "Name:\tx\n", fmt.Sprintf("task/%d/stat", pid): fmt.Sprintf("%d (%s) %c %d 1", pid, comm, state, parent),
 	}
-	for name, text := range files {
-		all[name] = text
-	}
+	maps.Copy(all, files)
 	for name, text := range all {
 		path := filepath.Join(root, fmt.Sprint(pid), name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -70,7 +69,7 @@ func TestScanFindsWhatWorksForAPod(t *testing.T) {
 	fakeProcess(t, root, 30, 1, "mount.nfs", 'S', map[string]string{"cmdline": "mount.nfs\x00server:/a\x00/var/lib/kubelet/pods/uid-3/volumes/v"})
 	linkNamespaces(t, root, "10")
 	c := &Collector{Proc: proc.FS(root), Server: cri.Server{PID: 10}, Now: func() time.Time { return now }}
-	s := c.scan()
+	s := c.Scan()
 	if s.hidden != nil {
 		t.Fatal(s.hidden)
 	}
@@ -93,12 +92,12 @@ func TestScanFindsWhatWorksForAPod(t *testing.T) {
 			t.Errorf("%s: %q, want %q", want.pod.Name, got, want.has)
 		}
 	}
-	unlisted := c.Unlisted([]*inventory.Pod{db})
+	unlisted := c.Unlisted(s, []*inventory.Pod{db})
 	if len(unlisted) != 1 || unlisted[0].UID != "uid-1" || unlisted[0].DisplayName() != "default/web" || unlisted[0].Kind() != inventory.KindOther {
 		t.Errorf("%+v", unlisted)
 	}
 	hidden := &Collector{Proc: proc.FS(root), Server: cri.Server{}}
-	if s := hidden.scan(); s.hidden == nil || len(s.helpers) > 0 {
+	if s := hidden.Scan(); s.hidden == nil || len(s.helpers) > 0 {
 		t.Errorf("without a server: %+v", s)
 	}
 }

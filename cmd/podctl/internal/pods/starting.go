@@ -139,12 +139,13 @@ func (l startingLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
 // examine returns the starting ones of the pods that the user selects, and the pods of which
 // the runtime lists nothing.
 func (l startingLister) examine(ctx context.Context, all []*inventory.Pod) (output.List, []*inventory.Pod) {
-	unlisted := l.collector.Unlisted(all)
+	scan := l.collector.Scan()
+	unlisted := l.collector.Unlisted(scan, all)
 	shown := slices.Concat(all, unlisted)
 	filter := l.opts.Resolve(shown)
 	shown = slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !filter.Selects(p) })
 	var found []*startingPod
-	for i, f := range l.collector.Starting(ctx, shown) {
+	for i, f := range l.collector.Starting(ctx, scan, shown) {
 		if f != nil {
 			found = append(found, &startingPod{shown[i], f})
 		}
