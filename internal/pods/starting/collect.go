@@ -153,11 +153,31 @@ func (c *Collector) add(ctx context.Context, f *Facts, p *inventory.Pod, s Scan)
 			f.Processes = append(f.Processes, h.Process)
 		}
 	}
-	if s.hidden == nil && f.Sandbox != nil && f.Sandbox.PID != 0 {
-		f.Frozen = diagnose.FrozenBy(c.Proc, c.Cgroups, f.Sandbox.PID)
+	if s.hidden == nil {
+		f.Frozen = c.frozen(f)
 	}
 	f.Paths = c.paths.check(ctx, c.rootOf(p), f.Volumes)
 	f.Absent = c.absentImages(ctx, f)
+}
+
+// frozen returns the file of the cgroup that freezes the sandbox or a container, "" if none does.
+func (c *Collector) frozen(f *Facts) string {
+	var pids []int
+	if f.Sandbox != nil {
+		pids = append(pids, f.Sandbox.PID)
+	}
+	for i := range f.Containers {
+		pids = append(pids, f.Containers[i].PID)
+	}
+	for _, pid := range pids {
+		if pid == 0 {
+			continue
+		}
+		if file := diagnose.FrozenBy(c.Proc, c.Cgroups, pid); file != "" {
+			return file
+		}
+	}
+	return ""
 }
 
 // isOfPod reports whether a process works for the pod.

@@ -27,9 +27,11 @@ type Facts struct {
 	// Paths are those of its volumes that do not answer, or are not what the pod asks for.
 	Paths []Path
 	// Pulls are those of its images. PullsListed: the runtime says which pulls are in
-	// flight. Unnamed are those of a runtime that does not name the images, as one.
+	// flight. NoPull: none is, of any image. Unnamed are those of a runtime that does not
+	// name the images, as one.
 	Pulls       []Pull
 	PullsListed bool
+	NoPull      bool
 	Unnamed     *Pull
 	// NotReady is why the runtime's network does not work, "" if it does.
 	NotReady string

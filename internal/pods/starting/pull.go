@@ -34,7 +34,8 @@ type pullSampler struct {
 	since time.Time
 }
 
-// observe returns the pulls in flight, and whether the runtime reports which there are.
+// observe returns the pulls in flight, nil if they are not known, and whether the runtime
+// reports which there are.
 func (s *pullSampler) observe(ctx context.Context) (all []pulls.Pull, reported bool) {
 	if s.list == nil {
 		return nil, false
@@ -49,6 +50,9 @@ func (s *pullSampler) observe(ctx context.Context) (all []pulls.Pull, reported b
 		s.since = time.Time{}
 	case s.since.IsZero():
 		s.since = s.now()
+	}
+	if err == nil && all == nil {
+		all = []pulls.Pull{}
 	}
 	return all, err == nil
 }
@@ -74,7 +78,7 @@ func (s *pullSampler) addPulls(ctx context.Context, found []*Facts) {
 		}
 	}
 	for _, f := range waiting {
-		f.PullsListed = reported
+		f.PullsListed, f.NoPull = reported, all != nil && len(all) == 0
 		image := f.position().image()
 		if p := pulls.Find(all, image); p != nil {
 			f.Pulls = append(f.Pulls, s.pullOf(image, *p))

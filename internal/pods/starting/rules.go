@@ -24,7 +24,7 @@ var rules = []rule{
 	{"its podctl process does not take it: another pod has its name, a port, a device, the resources", diagnose.LayerAdmission, diagnose.Observed, "what the row names", waitsForAdmission},
 	{"a path of a hostPath volume is missing, or of another type", diagnose.LayerVolume, diagnose.Observed, "create it, or correct the manifest", wrongPath},
 	{"a pull of more than 10 s receives nothing for 3 s", diagnose.LayerRegistry, diagnose.Likely, "`podctl pull IMAGE`", stalledPull},
-	{"the runtime pulls for podctl for more than 10 s, and the registry has sent nothing (containerd)", diagnose.LayerRegistry, diagnose.Likely, "`podctl pull IMAGE`", silentPull},
+	{"an image is pulled for more than 10 s, and the runtime has no pull that has received anything", diagnose.LayerRegistry, diagnose.Likely, "`podctl pull IMAGE`", silentPull},
 	{"a pull receives data, or unpacks it", diagnose.LayerNone, diagnose.Observed, "wait", activePull},
 	{"a postStart hook runs", diagnose.LayerHook, diagnose.Observed, "`podctl exec POD -- ps`", runningHook},
 	{"the kernel killed the container for lack of memory", diagnose.LayerKernel, diagnose.Observed, "raise its limit", killedForMemory},

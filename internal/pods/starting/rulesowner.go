@@ -29,8 +29,9 @@ func waitsForAdmission(v *view) finding {
 		reason = "Rejected"
 	}
 	f := found(Evidence{Kind: KindError, Source: reason, Message: w.Rejected, Since: v.since})
-	if f.layer = waitLayers[w.WaitReason]; f.layer == "" && v.step == StepDevice {
-		f.layer = diagnose.LayerDevice
+	f.layer = waitLayers[w.WaitReason]
+	if cause, known := classify(w.Rejected, v.step); v.step == StepDevice || known && cause.step == StepDevice {
+		f.layer, f.step = diagnose.LayerDevice, StepDevice
 	}
 	if w.Advice != "" {
 		f.next = []string{w.Advice}
@@ -62,10 +63,12 @@ func (v *view) isPulling() bool {
 	return v.position.container != nil && isPlain(v.position.container.Reason)
 }
 
-// silentPull examines a pull that podctl asked for, and of which the runtime has nothing yet:
-// it has one as soon as the registry has sent anything.
+// silentPull examines a pull of which the runtime has nothing yet: it has one as soon as the
+// registry has sent anything. A pod of a kubelet may wait for the pull of another image first,
+// of which there is something then.
 func silentPull(v *view) finding {
-	if v.Worker == nil || !v.isPulling() || !v.PullsListed || len(v.Pulls) > 0 {
+	ofPodctl := v.Worker != nil && v.PullsListed && len(v.Pulls) == 0
+	if !v.isPulling() || !ofPodctl && !v.NoPull {
 		return finding{}
 	}
 	e := Evidence{Kind: KindPull, Subject: v.image(), Message: "of which the registry has sent nothing", Since: v.since}
