@@ -19,7 +19,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/control"
-	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod/secret"
 	"github.com/podctl/podctl/internal/pods/report"
 )
@@ -246,107 +245,6 @@ func (r *reporter) inspect(ctx context.Context) ([]report.File, error) {
 		files = append(files, f)
 	}
 	return files, err
-}
-
-// runtimeProcess is the process that serves the endpoint.
-func (r *reporter) runtimeProcess(ctx context.Context) (report.Program, error) {
-	endpoint, _, err := shell.FindSockets(ctx, r.patient())
-	if err != nil {
-		return report.Program{}, err
-	}
-	server := cri.ServerOf(endpoint)
-	if server.PID == 0 {
-		return report.Program{}, fmt.Errorf("the process that serves %s is not visible", endpoint.Runtime)
-	}
-	args, err := r.env.Procs.Command(server.PID)
-	return report.Program{PID: server.PID, Comm: server.Comm, Args: args}, err
-}
-
-func (r *reporter) runtimeConfig(ctx context.Context) ([]report.File, error) {
-	p, err := r.runtimeProcess(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return p.ReadConfig(r.env.Procs, p.RuntimeConfig())
-}
-
-func (r *reporter) runtimeLog(ctx context.Context) ([]report.File, error) {
-	p, err := r.runtimeProcess(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return report.ReadLog(ctx, r.env.Procs, p.PID, r.env.Journal)
-}
-
-// kubelet finds the kubelet that uses the runtime, nil if none does.
-func (r *reporter) kubelet(ctx context.Context) (*kubelet.Process, error) {
-	endpoint, _, err := shell.FindSockets(ctx, r.patient())
-	if err != nil {
-		return nil, err
-	}
-	return kubelet.Find(ctx, endpoint.Runtime)
-}
-
-// noKubelet is what a part about the kubelet is without one.
-var noKubelet = []report.File{{Name: "none.txt", Data: []byte("no kubelet uses this runtime\n")}}
-
-func (r *reporter) kubeletConfig(ctx context.Context) ([]report.File, error) {
-	k, err := r.kubelet(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case k == nil:
-		return noKubelet, nil
-	}
-	r.mu.Lock()
-	r.kubeletDir = filepath.Join(r.env.Procs.Root(k.PID), k.PodDirs())
-	r.mu.Unlock()
-	args, err := r.env.Procs.Command(k.PID)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	if file := k.ConfigFile(); file != "" {
-		paths = append(paths, file)
-	}
-	p := report.Program{PID: k.PID, Args: args}
-	if dir := p.Flag("config-dir"); dir != "" {
-		paths = append(paths, dir+"/*")
-	}
-	return p.ReadConfig(r.env.Procs, paths)
-}
-
-func (r *reporter) kubeletLog(ctx context.Context) ([]report.File, error) {
-	k, err := r.kubelet(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case k == nil:
-		return noKubelet, nil
-	}
-	return report.ReadLog(ctx, r.env.Procs, k.PID, r.env.Journal)
-}
-
-// kernelLog are the last lines of the kernel's log; what processes wrote to it is left out.
-func (r *reporter) kernelLog(context.Context) ([]report.File, error) {
-	if r.env.KernelLog == nil {
-		return nil, errors.New("this system has none that can be read")
-	}
-	log, err := r.env.KernelLog()
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	since := r.env.Now().Add(-report.LogSince)
-	for _, record := range log.Records[max(0, len(log.Records)-report.LogLines):] {
-		if record.Text != "" && record.Time.After(since) {
-			fmt.Fprintf(&text, "%s %s\n", record.Time.UTC().Format(time.RFC3339), record.Text)
-		}
-	}
-	if text.Len() == 0 {
-		fmt.Fprintf(&text, "nothing within %s\n", output.ShortTime(report.LogSince))
-	}
-	return []report.File{{Name: "kernel.txt", Data: text.Bytes()}}, nil
 }
 
 // secrets are the values that no part may show: those that were found, and the contents of the
