@@ -150,7 +150,9 @@ func TestJudge(t *testing.T) {
 			StepPull, diagnose.LayerRegistry, diagnose.Likely, "pull of app:1, of which the registry has sent nothing, for 50s", "podctl pull app:1"},
 		{"a kubelet's image beside another pull", with(inSandbox(describe.Container{State: stateWaiting, Reason: "ContainerCreating", Image: "app:1"}), func(f *Facts) { f.Absent, f.PullsListed = []string{"app:1"}, true }),
 			StepPull, diagnose.LayerNone, diagnose.Unknown, "not known", ""},
-		{"a device that is missing", with(starts("", 0), func(f *Facts) { f.Worker.Rejected = "UnexpectedAdmissionError: requested number of devices unavailable for vendor/gpu. Requested: 1, Available: 0" }),
+		{"a device that is missing", with(starts("", 0), func(f *Facts) {
+			f.Worker.Rejected = "UnexpectedAdmissionError: requested number of devices unavailable for vendor/gpu. Requested: 1, Available: 0"
+		}),
 			StepDevice, diagnose.LayerDevice, diagnose.Observed, "Rejected: UnexpectedAdmissionError", ""},
 		{"a pull that receives data", with(starts(pod.StepPull, 90), func(f *Facts) { f.Pulls = []Pull{{Image: "app:1", Since: ago(90), Bytes: 1 << 20, Rate: 1 << 10}} }),
 			StepPull, diagnose.LayerNone, diagnose.Observed, "pull of app:1, 1.0Mi, 1.0Ki/s, for 1m30s", ""},
