@@ -108,5 +108,8 @@ func (f Format) rows(w io.Writer, header []string, rows [][]string, notes func(r
 			fmt.Fprintln(to, noteLine(note))
 		}
 	}
+	if t.cut {
+		fmt.Fprintln(to, "hint: --no-trunc prints the last column in full")
+	}
 	return to.Flush()
 }

@@ -22,6 +22,8 @@ type Table struct {
 	flexible []int
 	widths   []int
 	layout   layout
+	// cut: a text in the last column was cut.
+	cut bool
 }
 
 // A cell is as wide in every row, and may come from a runtime: one pod's name of
@@ -116,6 +118,7 @@ func (t *Table) line(cells []string, width int) string {
 	for n, i := range columns {
 		if i == len(cells)-1 {
 			shown[n] = Cut(cells[i], widths[n]) // a text
+			t.cut = t.cut || shown[n] != cells[i]
 		} else {
 			shown[n] = CutMiddle(cells[i], widths[n])
 		}
