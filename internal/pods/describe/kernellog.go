@@ -102,7 +102,10 @@ func (k kernelKill) describe(limit *uint64) string {
 	case scopeSubCgroup:
 		return lack + " at the limit of " + path.Base(k.cgroup) + ", a cgroup within the container"
 	case scopePod:
-		return lack + " at the limit of its pod"
+		if limit == nil {
+			return lack + " at the limit of its pod"
+		}
+		return lack + " at the limit of its pod; its own is " + usage.Bytes(*limit)
 	case scopeAncestor:
 		return lack + " at the limit of " + k.cgroup + ", a cgroup above the container's and not its own"
 	case scopeHost:
