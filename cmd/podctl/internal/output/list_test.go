@@ -14,7 +14,7 @@ func TestLastColumnIsCutToTheTerminal(t *testing.T) {
 		width        int
 		want         string
 	}{
-		{"terminal", "table", 40, "POD          LAST ERROR\ndefault/web  " + strings.Repeat("x", 26) + "…\n"},
+		{"terminal", "table", 40, "POD          LAST ERROR\ndefault/web  " + strings.Repeat("x", 26) + "…\nhint: --no-trunc prints the last column in full\n"},
 		{"no terminal", "table", 0, "POD          LAST ERROR\ndefault/web  " + strings.Repeat("x", 100) + "\n"},
 		{"wide", "wide", 40, "POD          LAST ERROR" + strings.Repeat(" ", 92) + "UID\ndefault/web  " + strings.Repeat("x", 100) + "  uid-web\n"},
 	} {
