@@ -74,7 +74,7 @@ func (s *scan) readProcesses() {
 // readShim reads a shim of containerd, which may be that of another one.
 func (s *scan) readShim(p proc.Process, flags map[string]string) {
 	id := flags["id"]
-	if !s.sameSocket(flags["address"]) {
+	if !s.besideRuntime(p) || !s.sameSocket(flags["address"]) {
 		s.Alone = false
 		s.trace(id, Trace{Foreign: true})
 		return
@@ -88,7 +88,7 @@ func (s *scan) readShim(p proc.Process, flags map[string]string) {
 // readMonitor reads a conmon of CRI-O's, which may be that of another one, or of podman.
 func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 	id := flags["c"]
-	if s.Runtime.ExitDir == "" || filepath.Clean(flags["exit-dir"]) != filepath.Clean(s.Runtime.ExitDir) {
+	if s.Runtime.ExitDir == "" || !s.besideRuntime(p) || filepath.Clean(flags["exit-dir"]) != filepath.Clean(s.Runtime.ExitDir) {
 		s.Alone = false
 		s.trace(id, Trace{Foreign: true})
 		return
@@ -114,6 +114,17 @@ func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 		dir := filepath.Join(filepath.Dir(filepath.Dir(dir)), sandbox, filepath.Base(dir))
 		s.bundles[sandbox] = bundle{dir, s.readBundle(sandbox, dir, evidence)}
 	}
+}
+
+// besideRuntime reports whether a process is of the runtime's user and sees its files. One in a
+// container has the name, the arguments and the files that it wants, and a runtime in a pod has
+// the same paths.
+func (s *scan) besideRuntime(p proc.Process) bool {
+	same, err := s.host.Procs.SameUserAndMounts(p, s.Runtime.PID)
+	if err != nil && !errors.Is(err, proc.ErrGone) {
+		s.unread("%v", err)
+	}
+	return same
 }
 
 // process is a process as a thing.

@@ -23,7 +23,8 @@ func id(digit string) string { return strings.Repeat(digit, 64) }
 // uid is the UID of the pod of the tests.
 const uid = "31cd39b7-27d8-8818-8169-f79a11ba2858"
 
-// fakeHost is a host of files that are an hour old. A name that ends with a slash is a directory.
+// fakeHost is a host of files that are an hour old. A name that ends with a slash is a directory,
+// a text that begins with an arrow the target of a link.
 func fakeHost(t *testing.T, files map[string]string, mounts ...*mountinfo.Info) Host {
 	t.Helper()
 	root := t.TempDir()
@@ -38,12 +39,18 @@ func fakeHost(t *testing.T, files map[string]string, mounts ...*mountinfo.Info) 
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+		if target, isLink := strings.CutPrefix(text, "-> "); isLink {
+			if err := os.Symlink(target, path); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := filepath.Walk(root, func(path string, _ os.FileInfo, err error) error {
-		if err != nil {
+	err := filepath.Walk(root, func(path string, info os.FileInfo, err error) error {
+		if err != nil || info.Mode().Type() == os.ModeSymlink {
 			return err
 		}
 		return os.Chtimes(path, old, old)
@@ -62,6 +69,7 @@ func process(files map[string]string, pid, parent int, args ...string) {
 	dir := fmt.Sprintf("proc/%d/", pid)
 	files[dir+"stat"] = fmt.Sprintf("%d (%.15s) S %d%s 0 0\n", pid, filepath.Base(args[0]), parent, strings.Repeat(" 0", 17))
 	files[dir+"status"] = "Name:\tx\n"
+	files[dir+"ns/mnt"] = "-> mnt:[1]"
 	files[dir+"cmdline"] = strings.Join(args, "\x00") + "\x00"
 	files["proc/stat"] = fmt.Sprintf("btime %d\n", old.Unix())
 }
@@ -154,13 +162,43 @@ func TestLookAtCRIO(t *testing.T) {
 	}
 	conmon(10, id("b"), "/run/exits")
 	process(files, 12, 10, "app")
+	process(files, 5, 1, "/usr/bin/crio")
 	conmon(20, id("c"), "/run/libpod/exits")
 	conmon(30, id("d"), "/run/exits")
 	h := fakeHost(t, files, &mountinfo.Info{Mountpoint: "/var/storage/overlay/1/merged"}, &mountinfo.Info{Mountpoint: "/var/storage/overlay/2/merged"}, &mountinfo.Info{Mountpoint: "/var/storage/overlay/3/merged"})
-	r := Runtime{Socket: "/run/crio.sock", ExitDir: "/run/exits", NamespaceDir: "/run/ns"}
+	r := Runtime{Socket: "/run/crio.sock", PID: 5, ExitDir: "/run/exits", NamespaceDir: "/run/ns"}
 	want := id("a") + " default/web: process app (pid 12), shim conmon (pid 10), mount merged, mount merged, cgroup crio-" + id("b") + ", cgroup pod" + uid + " (its conmon reports to /run/exits)\n"
 	if got := look(h, r, id("d")); got != want {
 		t.Errorf("got  %swant %s", got, want)
+	}
+}
+
+// A container, or a user, may have a process of any name, with any arguments and files: it must
+// not have podctl kill another runtime's container, or detach a mount of the host's.
+func TestShimOfAContainerOrUserIsNotBelieved(t *testing.T) {
+	files := map[string]string{
+		"emptydir/config.json": `{"root":{"path":"/home"},"annotations":{"io.kubernetes.cri-o.SandboxID":"` + id("a") + `"}}`, "home/": "",
+		"cgroup/memory/kubepods/pod" + uid + "/" + id("b") + "/cgroup.procs": "12\n",
+	}
+	process(files, 5, 1, "/usr/bin/runtime")
+	process(files, 12, 20, "app")
+	process(files, 20, 1, "/bin/containerd-shim-runc-v2", "-namespace", "k8s.io", "-id", id("c"), "-address", "/run/other.sock")
+	process(files, 30, 29, "conmon", "-c", id("a"), "-b", "/emptydir", "--exit-dir", "/run/exits")
+	process(files, 31, 29, "containerd-shim", "-namespace", "k8s.io", "-id", id("b"), "-address", "/run/c.sock")
+	r := Runtime{Socket: "/run/c.sock", PID: 5, ExitDir: "/run/exits", StateDir: "/run/c"}
+	home := &mountinfo.Info{Mountpoint: "/home"}
+	if got := look(fakeHost(t, files, home), r); !strings.Contains(got, "mount home") || !strings.Contains(got, "process app") {
+		t.Errorf("beside the runtime: %s", got)
+	}
+	files["proc/30/ns/mnt"], files["proc/31/ns/mnt"] = "-> mnt:[2]", "-> mnt:[2]"
+	if got := look(fakeHost(t, files, home), r); got != "" {
+		t.Errorf("in a container: %s", got)
+	}
+	for _, pid := range []string{"30", "31"} {
+		files["proc/"+pid+"/ns/mnt"], files["proc/"+pid+"/status"] = files["proc/5/ns/mnt"], "Uid:\t1000\t0\t0\t0\n"
+	}
+	if got := look(fakeHost(t, files, home), r); got != "" {
+		t.Errorf("of another user: %s", got)
 	}
 }
 

@@ -54,6 +54,9 @@ func (c *Collector) Scan() Scan {
 		for _, p := range list {
 			switch {
 			case isShim(p.Comm):
+				if same, err := c.Proc.SameUserAndMounts(p, c.Server.PID); err != nil || !same {
+					continue // its name, arguments and files are those that a container or a user chose
+				}
 				c.addShim(&s, p, children[p.PID])
 			case strings.HasPrefix(p.Comm, "mount"):
 				s.helpers = append(s.helpers, helper{Process: c.process(p, RoleMount)})

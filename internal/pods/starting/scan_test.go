@@ -1,6 +1,7 @@
 package starting
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -35,7 +36,7 @@ func fakeProcess(t *testing.T, root string, pid, parent int, comm string, state 
 	}
 }
 
-// linkNamespaces lets all processes share podctl's PID namespace.
+// linkNamespaces lets processes share podctl's PID and mount namespaces.
 func linkNamespaces(t *testing.T, root string, pids ...string) {
 	t.Helper()
 	for _, pid := range append(pids, "self") {
@@ -43,8 +44,10 @@ func linkNamespaces(t *testing.T, root string, pids ...string) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink("pid:[1]", filepath.Join(dir, "pid")); err != nil {
-			t.Fatal(err)
+		for _, kind := range []string{"pid", "mnt"} {
+			if err := os.Symlink(kind+":[1]", filepath.Join(dir, kind)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -67,7 +70,15 @@ func TestScanFindsWhatWorksForAPod(t *testing.T) {
 	})
 	fakeProcess(t, root, 23, 20, "runc", 'S', map[string]string{"cmdline": "runc\x00exec\x005d"})
 	fakeProcess(t, root, 30, 1, "mount.nfs", 'S', map[string]string{"cmdline": "mount.nfs\x00server:/a\x00/var/lib/kubelet/pods/uid-3/volumes/v"})
-	linkNamespaces(t, root, "10")
+	// A container's own program, which says that it is the shim of another pod.
+	fakeProcess(t, root, 40, 39, "conmon", 'T', map[string]string{
+		"cmdline":       "conmon\x00-c\x005c\x00-b\x00" + root + "/40/b",
+		"b/config.json": `{"annotations":{"io.kubernetes.pod.uid":"uid-2","io.kubernetes.pod.namespace":"default","io.kubernetes.pod.name":"db"}}`,
+	})
+	if err := errors.Join(os.Mkdir(filepath.Join(root, "40/ns"), 0o755), os.Symlink("mnt:[2]", filepath.Join(root, "40/ns/mnt"))); err != nil {
+		t.Fatal(err)
+	}
+	linkNamespaces(t, root, "10", "20")
 	c := &Collector{Proc: proc.FS(root), Server: cri.Server{PID: 10}, Now: func() time.Time { return now }}
 	s := c.Scan()
 	if s.hidden != nil {

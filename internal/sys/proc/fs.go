@@ -108,6 +108,23 @@ func (f FS) SamePIDNamespace(pid int) (bool, error) {
 	return theirs == ours, nil
 }
 
+// SameUserAndMounts reports whether a process is of the same user as another one and sees the
+// same files. Only then does what it says of itself, its name and its arguments, mean what it
+// means of a program that the other one started: those of a container or of another user are
+// their own choice.
+func (f FS) SameUserAndMounts(p Process, other int) (bool, error) {
+	o, err := f.Read(other)
+	if err != nil || o.UID != p.UID {
+		return false, err
+	}
+	ours, err := f.Namespace(p.PID, "mnt")
+	if err != nil {
+		return false, err
+	}
+	theirs, err := f.Namespace(other, "mnt")
+	return err == nil && ours == theirs, err
+}
+
 // Root returns the path through which the files of a process are seen as the
 // process sees them.
 func (f FS) Root(pid int) string { return f.path(pid, "root") }

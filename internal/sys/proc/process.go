@@ -16,6 +16,8 @@ type Process struct {
 	// Start together identify a process; a PID alone can be reused.
 	Start uint64
 	Comm  string
+	// UID is the real user id, as podctl's user namespace has it.
+	UID int
 	// PIDs has the PID in each PID namespace of the process, the innermost
 	// last; nil if the kernel does not say.
 	PIDs []int
@@ -154,6 +156,9 @@ func (p *Process) parseStatus(status string) {
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		switch name {
+		case "Uid":
+			uid, _, _ := strings.Cut(value, "\t")
+			p.UID, _ = strconv.Atoi(uid)
 		case "NSpid":
 			for id := range strings.FieldsSeq(value) {
 				if n, err := strconv.Atoi(id); err == nil {
