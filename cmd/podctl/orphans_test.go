@@ -313,6 +313,20 @@ func TestInterruptedKillEndsAtOnce(t *testing.T) {
 	})
 }
 
+// What became of a pod is printed when it is known, also by the podctl process that has it.
+func TestRemovedPodIsPrintedBeforeOthersHaveEnded(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		run := w.run(pair)
+		rm := w.start(nil, "rm", "kube/deaf", "web")
+		time.Sleep(5 * time.Second)
+		rm.goesOn()
+		rm.printed("default/web removed; ")
+		rm.ends(0, time.Minute)
+		rm.printed("kube/deaf removed; ")
+		run.ends(shell.ExitFailed, time.Minute) // the deaf one was killed
+	})
+}
+
 // A stop of many pods is bounded in the same way, and prints each when it has ended.
 func TestManyPodsAreStoppedAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

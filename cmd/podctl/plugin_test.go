@@ -64,6 +64,7 @@ func TestTheCommandReachesTheNodeAsItWasTyped(t *testing.T) {
 		"--node n1 -r /cri top pods --sort-by cpu":          "podctl -r /cri top -o cells --sort-by cpu pods",
 		"--node n1 orphans --kill --dry-run":                "podctl orphans --kill --dry-run",
 		"--node n1 describe web":                            "podctl describe web",
+		"--node n1 describe pid:1234 ip:fd00::1":            "podctl describe pid:1234 ip:fd00::1",
 		"--node n1 exec web -- sh -c $(id);`id`":            "podctl exec web -- sh -c $(id);`id`",
 		"--node n1 --node-timeout 5s pleg check -o json":    "podctl pleg check -o json",
 		"--node n1 version":                                 "podctl version",

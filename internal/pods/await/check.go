@@ -2,6 +2,7 @@ package await
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -73,13 +74,8 @@ func endedWhy(p *inventory.Pod) string {
 		return "the pod was rejected: " + p.Worker.Rejected
 	case p.Object != nil && pod.IsTerminal(p.Object.Status.Phase):
 		s := p.Object.Status
-		text := "the pod has ended: " + string(s.Phase)
-		for _, more := range []string{s.Reason, s.Message} {
-			if more != "" {
-				text += ": " + more
-			}
-		}
-		return text
+		known := slices.DeleteFunc([]string{"the pod has ended", string(s.Phase), s.Reason, s.Message}, func(text string) bool { return text == "" })
+		return strings.Join(known, ": ")
 	}
 	return ""
 }

@@ -18,7 +18,7 @@ func TestBatchAnswersAreNotOlderThanTheirQuestions(t *testing.T) {
 			put := time.Now()
 			sizes = append(sizes, len(about))
 			time.Sleep(time.Second)
-			return put, nil
+			return put, t.Context().Err()
 		}
 		var asking sync.WaitGroup
 		for i := range 100 {
