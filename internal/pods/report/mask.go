@@ -35,10 +35,10 @@ type rule struct {
 var rules = []rule{
 	{"private keys (PEM)", replace(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)`, secret.Placeholder)},
 	{"tokens in the form of a JWT", replace(`eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?`, secret.Placeholder)},
-	{"users and passwords in URLs", replace(`://[^/\s"'<>@]+@`, "://"+secret.Placeholder+"@")},
+	{"users and passwords in URLs", replace(`://[^/\s"'<>]+@`, "://"+secret.Placeholder+"@")},
 	{"credentials after Bearer and Basic", func(text string) (string, int) { return scan(text, []string{"bearer", "basic"}, credential) }},
 	{"values of settings, flags, headers and query parameters with names such as password, auth, token or secret", func(text string) (string, int) {
-		return scan(text, []string{"passw", "passphrase", "secret", "token", "credential", "key", "auth", "sig"}, setting)
+		return scan(text, []string{"pass", "pwd", "psk", "secret", "token", "credential", "cookie", "key", "auth", "sig"}, setting)
 	}},
 }
 

@@ -35,6 +35,20 @@ func TestMaskEveryPlace(t *testing.T) {
 		"private key":                  "-----BEGIN RSA PRIVATE KEY-----\npl4nted-S3cret\n-----END RSA PRIVATE KEY-----\n",
 		"private key that is cut":      "-----BEGIN PRIVATE KEY-----\npl4nted-S3cret\n",
 		"log with key and value":       `level=error msg="pull failed" token=pl4nted-S3cret image=a`,
+		"flag with one dash":           "app -password pl4nted-S3cret -v",
+		"pair in JSON":                 `[{"key": "DB_PASSWORD", "value": "pl4nted-S3cret"}]`,
+		"pair in JSON in JSON":         `"[{\"name\":\"API_TOKEN\",\"value\":\"pl4nted-S3cret\"}]"`,
+		"pair in YAML":                 "env:\n- name: API_TOKEN\n  value: pl4nted-S3cret\n",
+		"pair as Go prints it":         `Envs:[]*KeyValue{&KeyValue{Key:DB_PASSWORD,Value:a,pl4nted-S3cret,},}`,
+		"variable, short":              "MYSQL_PWD=pl4nted-S3cret",
+		"variable with any character":  "DB_PASS=a,&]pl4nted-S3cret",
+		"key of an account":            "AccountName=a;AccountKey=pl4nted-S3cret==",
+		"key to sign":                  `"SIGNING_KEY": "pl4nted-S3cret"`,
+		"YAML, block":                  "a:\n  password: |\n    x\n\n    pl4nted-S3cret\n  user: b\n",
+		"YAML, flow":                   "{user: a, password: pl4nted-S3cret}",
+		"log, header":                  `level=debug msg="request X-Registry-Auth: pl4nted-S3cret"`,
+		"cookie":                       "request with Cookie: session=pl4nted-S3cret; a=b",
+		"URL, @ in a password":         "postgres://user:p@pl4nted-S3cret@db.test/x",
 		"klog":                         `I1127 07:00:00.0 1 x.go:1] "Pulling" auth="pl4nted-S3cret"`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +87,7 @@ func TestMaskLeavesOtherTextAlone(t *testing.T) {
 		"    secretName: web-tls\n", `"secretName": "web-tls"`, `"imagePullSecrets": [{"name": "registry"}]`,
 		"authentication:\n  anonymous:\n    enabled: false\n", "authorization:\n  mode: Webhook\n", "automountServiceAccountToken: true\n",
 		"image registry.k8s.io/pause@sha256:abc", "basic authentication is required", `"token": "", "password": null`,
-		"  tokenFile: /var/run/token\n", "--tls-private-key-file=/etc/key.pem", "author=me", "burstTokens=10", "default/auth-proxy-1 Running",
+		"  tokenFile: /var/run/token\n", "--tls-private-key-file=/etc/key.pem", "author=me", "burstTokens=10", "a:\n  tokenTTL: |\n    1h\n", "- name: registry-token\n  image: a\n", "bypass: true", "x-kubernetes-list-type: atomic", "default/auth-proxy-1 Running",
 	} {
 		if got := NewMasker(nil, nil).Text(text); got != text {
 			t.Errorf("%q became %q", text, got)

@@ -9,7 +9,16 @@ import (
 
 var (
 	// secretKey matches names of settings, headers, flags and query parameters that hold secrets.
-	secretKey = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|(?:api|access|private)[_-]?key|key-data|authorization|signature|(?:^|[_.-])(?:auth|sig)$`)
+	secretKey = regexp.MustCompile(`(?i)passw|passphrase|pwd|secret|token|credential|(?:api|access|private|account|encryption|signing|shared|master|ssh|deploy)[_-]?key|key-data|authorization|cookie|signature|(?:^|[_.-])(?:auth|sig|pass|psk)$`)
+	// headerKey matches names of HTTP headers, which stand anywhere in a line of a log;
+	// passwordKey those that are no other word in a sentence.
+	headerKey   = regexp.MustCompile(`(?i)^(?:x-.*|(?:proxy-)?authorization|(?:set-)?cookie)$`)
+	passwordKey = regexp.MustCompile(`(?i)passw|passphrase`)
+	// environmentKey matches names of variables of an environment, whose values have any character.
+	environmentKey = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	// valueAfter matches what is between the name of a variable and its value, where both are
+	// values: {"name": "TOKEN", "value": "x"}, in YAML, and as Go prints a KeyValue of the CRI.
+	valueAfter = regexp.MustCompile(`^(?:,\s*|\n\s*)\\*"?[vV]alue\\*"?:[ \t]*`)
 	// openKey matches those of them whose values are not secret: names, files, limits.
 	openKey = regexp.MustCompile(`(?i)(?:names?|files?|paths?|dirs?|refs?|modes?|types?|ttl|seconds|limit|count|plugin|provider|enabled|uri|url|endpoint|namespace)$`)
 	// openValue matches values that are not secret, and numbers of tokens.
@@ -130,12 +139,26 @@ func value(text string, begin, end int) (from, to int) {
 			return q, closing(text, text[from:q], q)
 		}
 		if text[at] == '=' && !isQuoted {
-			return from, until(text, from, func(c byte) bool { return strings.IndexByte(" \t\n\r\"'\\,;&)}][{", c) >= 0 })
+			ends := " \t\n\r\"'\\,;&)}][{"
+			if environmentKey.MatchString(text[begin:end]) {
+				ends = " \t\n\r\"'\\"
+			}
+			return from, until(text, from, func(c byte) bool { return strings.IndexByte(ends, c) >= 0 })
 		}
-		if text[at] == ':' && beginsLine(text, begin) && from > at+1 && from < len(text) && strings.IndexByte("|>{#&*!\n", text[from]) < 0 {
-			return from, until(text, from, func(c byte) bool { return c == '\n' })
+		if text[at] == ':' && from > at+1 && from < len(text) {
+			return afterColon(text, begin, end, from)
 		}
-	case strings.HasPrefix(text[begin:end], "--"):
+	case at < len(text) && (text[at] == ',' || text[at] == '\n') && valueAfter.MatchString(text[at:min(len(text), at+maxKey)]):
+		from = at + len(valueAfter.FindString(text[at:min(len(text), at+maxKey)]))
+		if q, is := afterQuote(text, from); is {
+			return q, closing(text, text[from:q], q)
+		}
+		to = until(text, from, func(c byte) bool { return c == '\n' || c == '"' })
+		if i := strings.Index(text[from:to], ",}"); i >= 0 {
+			to = from + i
+		}
+		return from, to
+	case strings.HasPrefix(text[begin:end], "-"):
 		if isQuoted && at < len(text) && text[at] == ',' {
 			at = skip(text, at+1, " \t\n")
 		} else if isQuoted || at == after {
@@ -149,6 +172,39 @@ func value(text string, begin, end int) (from, to int) {
 		}
 	}
 	return 0, 0
+}
+
+// afterColon finds a value that is not quoted after NAME and a colon: the rest of the line or a
+// block of YAML where the name begins its line, else that of a header or a password.
+func afterColon(text string, begin, end, from int) (int, int) {
+	key := text[begin:end]
+	switch {
+	case beginsLine(text, begin) && (text[from] == '|' || text[from] == '>'):
+		line := strings.LastIndexByte(text[:begin], '\n') + 1
+		return block(text, from, skip(text, line, blanks)-line)
+	case strings.IndexByte("|>{#&*!\n", text[from]) >= 0:
+		return 0, 0
+	case beginsLine(text, begin):
+		return from, until(text, from, func(c byte) bool { return c == '\n' })
+	case headerKey.MatchString(key):
+		return from, until(text, from, func(c byte) bool { return strings.IndexByte("\n\r\"'\\", c) >= 0 })
+	case passwordKey.MatchString(key):
+		return from, until(text, from, func(c byte) bool { return strings.IndexByte(" \t\n\r\"'\\,}", c) >= 0 })
+	}
+	return 0, 0
+}
+
+// block returns the range of the lines after a place that are indented by more than indent.
+func block(text string, at, indent int) (from, to int) {
+	from = until(text, at, func(c byte) bool { return c == '\n' })
+	for to = from; to < len(text); {
+		next := skip(text, to+1, blanks)
+		if next < len(text) && text[next] != '\n' && next-to-1 <= indent {
+			break
+		}
+		to = until(text, next, func(c byte) bool { return c == '\n' })
+	}
+	return from, to
 }
 
 // afterQuote returns the place after a quotation mark, with the backslashes before it.
