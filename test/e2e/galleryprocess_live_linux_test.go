@@ -48,7 +48,7 @@ var processFaults = []fault{
 		},
 	},
 	{
-		pod: "liveness", what: "a liveness probe ends the program", command: "starting", layer: "probe", step: "restart", evidence: `(?i)liveness probe`,
+		pod: "liveness", what: "a liveness probe ends the program", command: "starting", layer: "probe", step: "restart", evidence: `liveness probe|for its probes`,
 		manifest: func(_ *gallery, name string) string {
 			return with(`livenessProbe: {exec: {command: ["false"]}, periodSeconds: 1, failureThreshold: 1}`, pod(name, server, brief))
 		},

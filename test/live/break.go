@@ -26,6 +26,11 @@ func (in *Instance) SmallDisk(t testing.TB, size string) string {
 	if in.isCRIO() {
 		root = filepath.Join(in.lib, "storage")
 	}
+	for _, target := range mountsBelow([]string{root}) { // CRI-O's own directory of layers
+		if out, err := exec.Command("umount", "--lazy", target).CombinedOutput(); err != nil {
+			t.Fatalf("unmount %s: %v\n%s", target, err, out)
+		}
+	}
 	if err := os.RemoveAll(root); err != nil {
 		t.Fatal(err)
 	}

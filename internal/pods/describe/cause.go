@@ -66,6 +66,7 @@ func causeOf(e exit) Cause {
 	c := e.cause()
 	if c.Kind != CauseOOM && c.Kind != CauseHostOOM {
 		c.Evidence = append(c.Evidence, e.killEvidence()...)
+		c.LostProcess = e.code != 0 && e.kill != nil && e.followsKill()
 	}
 	return c
 }
@@ -95,9 +96,12 @@ const maxKillToExit = 10 * time.Second
 
 // endedByKill reports whether the container ended when the kernel killed a process of it.
 func (e exit) endedByKill() bool {
-	if e.kill == nil || e.signal() != unix.SIGKILL {
-		return false
-	}
+	return e.kill != nil && e.signal() == unix.SIGKILL && e.followsKill()
+}
+
+// followsKill reports whether the container may have ended because of the OOM kill, by the time
+// of it.
+func (e exit) followsKill() bool {
 	return e.kill.at.IsZero() || e.finished.IsZero() || e.finished.Sub(e.kill.at) <= maxKillToExit+e.log.Slack
 }
 

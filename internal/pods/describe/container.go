@@ -87,6 +87,9 @@ type Cause struct {
 	Text       string              `json:"text"`               // the cause in words
 	Confidence diagnose.Confidence `json:"confidence"`         // observed, likely or unknown
 	Evidence   []string            `json:"evidence,omitempty"` // what was observed
+	// LostProcess: the kernel killed a process of it for lack of memory just before it ended
+	// by itself.
+	LostProcess bool `json:"-"`
 }
 
 // Env is an environment variable: its value, or where that comes from.

@@ -56,7 +56,10 @@ func (g cgroups) frozenBy() string {
 		case c.Has("freezer"):
 			if file := g.climb(c, freezerState, func(dir string) bool {
 				return read(dir, "freezer.self_freezing") == "1"
-			}, func(dir string) bool { return read(dir, freezerState) == "FROZEN" }); file != "" {
+			}, func(dir string) bool {
+				state := read(dir, freezerState)
+				return state == "FROZEN" || state == "FREEZING" // of a process that waits in the kernel
+			}); file != "" {
 				return file
 			}
 		case len(c.Controllers) == 0:

@@ -165,6 +165,9 @@ func TestFrozenCgroupIsTheNearestThatAsksForIt(t *testing.T) {
 		"v1, the pod's": {"3:freezer:/pods/c1", map[string]string{
 			"freezer/pods/c1/freezer.state": "FROZEN", "freezer/pods/c1/freezer.self_freezing": "0", "freezer/pods/freezer.self_freezing": "1",
 		}, "freezer/pods/freezer.state"},
+		"v1, a process of it cannot be frozen yet": {"3:freezer:/pods/c1", map[string]string{
+			"freezer/pods/c1/freezer.state": "FREEZING", "freezer/pods/c1/freezer.self_freezing": "1",
+		}, "freezer/pods/c1/freezer.state"},
 		"v1, thawed": {"3:freezer:/pods/c1", map[string]string{"freezer/pods/c1/freezer.state": "THAWED"}, ""},
 		"v2, its own": {"0::/pods/c1", map[string]string{
 			"pods/c1/cgroup.events": "populated 1\nfrozen 1", "pods/c1/cgroup.freeze": "1",

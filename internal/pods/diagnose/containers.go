@@ -35,7 +35,7 @@ func judgeShim(f Facts, c Container) (Verdict, bool) {
 			withKillShim(shim, fmt.Sprintf("kill -CONT %d", shim.PID))}, true
 	case shim.State.Ended() || shim.State == proc.Uninterruptible && f.overdue():
 		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s (pid %d, state %s) does not work", c.Name, shim.PID, shim.State), f.orForceShim(shim)}, true
-	case c.Kill.PID != 0 && c.KillAge >= slowKill:
+	case c.Kill.PID != 0 && c.KillAge >= slowKill && c.Frozen == "": // runc waits while a cgroup freezes
 		return Verdict{LayerShim, Observed, fmt.Sprintf("the shim of %s waits for %s (pid %d), which has been sending the signal for %s",
 			c.Name, c.Kill.Comm, c.Kill.PID, age(c.KillAge)), f.orForceShim(shim, fmt.Sprintf("cat /proc/%d/stack", c.Kill.PID))}, true
 	case c.Gone && shim.PID == 0:

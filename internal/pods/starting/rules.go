@@ -27,7 +27,7 @@ var rules = []rule{
 	{"an image is pulled for more than 10 s, and the runtime has no pull that has received anything", diagnose.LayerRegistry, diagnose.Likely, "`podctl pull IMAGE`", silentPull},
 	{"a pull receives data, or unpacks it", diagnose.LayerNone, diagnose.Observed, "wait", activePull},
 	{"a postStart hook runs", diagnose.LayerHook, diagnose.Observed, "`podctl exec POD -- ps`", runningHook},
-	{"the kernel killed the container for lack of memory", diagnose.LayerKernel, diagnose.Observed, "raise its limit", killedForMemory},
+	{"the kernel killed the container for lack of memory, or a process of it just before it exited (likely)", diagnose.LayerKernel, diagnose.Observed, "raise its limit", killedForMemory},
 	{"its postStart hook failed", diagnose.LayerHook, diagnose.Observed, "`podctl logs POD/CONTAINER`", failedHook},
 	{"a liveness or startup probe ended the container", diagnose.LayerProbe, diagnose.Likely, "`podctl logs POD/CONTAINER`", killedForProbe},
 	{"an error of its owner or of the runtime names the layer: see [errors](#errors)", "", diagnose.Observed, "what the row names", namedByError},

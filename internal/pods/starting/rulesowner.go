@@ -169,10 +169,21 @@ func (v *view) exitEvidence(end *describe.End) []Evidence {
 
 func killedForMemory(v *view) finding {
 	end := v.end()
-	if end == nil || end.Cause.Kind != describe.CauseOOM && end.Cause.Kind != describe.CauseHostOOM {
+	if end == nil {
 		return finding{}
 	}
-	return finding{evidence: v.exitEvidence(end), next: []string{"podctl top containers " + v.Name}, sure: end.Cause.Confidence}
+	f := finding{evidence: v.exitEvidence(end), next: []string{"podctl top containers " + v.Name}}
+	switch end.Cause.Kind {
+	case describe.CauseOOM, describe.CauseHostOOM:
+		f.sure = end.Cause.Confidence
+	case describe.CauseExit:
+		if f.sure = diagnose.Likely; !end.Cause.LostProcess {
+			return finding{}
+		}
+	case describe.CauseCompleted, describe.CauseCrash, describe.CauseStart, describe.CauseStop, describe.CauseLiveness, describe.CauseSignal, describe.CauseLost:
+		return finding{}
+	}
+	return f
 }
 
 func killedForProbe(v *view) finding {

@@ -167,6 +167,8 @@ func TestJudge(t *testing.T) {
 		}), StepHook, diagnose.LayerHook, diagnose.Observed, "c: FailedPostStartHook: exited with 4", "podctl logs default/web/c"},
 		{"out of memory", inSandbox(exited(describe.CauseOOM, 137, "OOMKilled", "")),
 			StepRestart, diagnose.LayerKernel, diagnose.Observed, "c: exited 137 after 2s: why, 10s ago", "podctl top containers default/web"},
+		{"a process of it killed for lack of memory", with(inSandbox(exited(describe.CauseExit, 1, "Error", "")), func(f *Facts) { f.Containers[0].Last.Cause.LostProcess = true }),
+			StepRestart, diagnose.LayerKernel, diagnose.Likely, "c: exited 1 after 2s: why, 10s ago", "podctl top containers default/web"},
 		{"killed for its probe", with(inSandbox(exited(describe.CauseCompleted, 0, "Completed", "")), func(f *Facts) {
 			f.Events = []describe.Event{{Time: ago(11), Reason: event.Killing, Container: "c", Message: "Container c failed liveness probe, will be restarted"}}
 		}), StepRestart, diagnose.LayerProbe, diagnose.Observed, "failed liveness probe", "podctl logs default/web/c"},
