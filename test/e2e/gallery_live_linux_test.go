@@ -79,7 +79,8 @@ type galleryAnswer struct {
 	Layer    string `json:"layer"` // "-" if it never named one
 	Step     string `json:"step,omitempty"`
 	Evidence string `json:"evidence,omitempty"` // the piece that the fault asks for
-	wrong    string // the first wrong accusation
+	Wrong    string `json:"wrong,omitempty"`    // the first wrong layer
+	wrong    string // all of that accusation
 	last     string // all of it
 }
 
@@ -138,10 +139,12 @@ func newGallery(p *place, column string) *gallery {
 	return &gallery{place: p, column: column, client: client, network: p.rt.FaultyNetwork(p.t), answers: map[string]*galleryAnswer{}, registries: map[string]*live.ImageRegistry{}}
 }
 
+// healthy is the name of a pod that has no fault.
+const healthy = "healthy"
+
 // open injects the faults, those at once that leave other pods alone, beside a pod that has
 // none: its network makes the bridge, which pods that start at once cannot.
 func (g *gallery) open() {
-	const healthy = "healthy"
 	g.put(healthy+".yaml", pod(healthy, server, brief))
 	g.process(healthy)
 	defer g.remove(healthy + ".yaml")
@@ -204,13 +207,12 @@ func (g *gallery) mend(hung []fault) {
 	testutil.Eventually(g.t, 2*timeout, "the pods go", func() bool {
 		left = nil
 		list, err := g.client.ListPods(g.t.Context())
-		if err != nil {
-			g.t.Fatal(err)
-		}
 		for _, p := range list {
-			left = append(left, p.Name)
+			if p.Name != healthy+g.suffix {
+				left = append(left, p.Name)
+			}
 		}
-		return len(left) == 0
+		return err == nil && len(left) == 0
 	}, func() string { return fmt.Sprint(left) + g.does("terminating") })
 }
 
@@ -317,7 +319,7 @@ func (a *galleryAnswer) take(f *fault, i *item) {
 	case i.Layer == "-" || i.Layer == "" || i.Layer == f.also:
 	case i.Layer != f.layer:
 		if a.wrong == "" {
-			a.wrong = a.last
+			a.Wrong, a.wrong = i.Layer, a.last
 		}
 	case f.step != "" && i.Step != f.step:
 	default:

@@ -38,7 +38,7 @@ var registryFaults = []fault{
 		manifest: pullsFrom(func(r *live.ImageRegistry) { r.Slow(time.Hour) }),
 	},
 	{
-		pod: "registry-stalls", what: "a registry sends half a layer, and then nothing", command: "starting", layer: "registry", step: "pull", evidence: "receives nothing",
+		pod: "registry-stalls", what: "a registry sends half a layer, and then nothing", command: "starting", layer: "registry", step: "pull", evidence: "receives? nothing",
 		manifest: pullsFrom(func(r *live.ImageRegistry) { r.Halve(live.Stalls) }),
 	},
 	{

@@ -28,7 +28,7 @@ var texts = []textRule{
 	{textCause{diagnose.LayerKernel, StepStart}, []string{"oom-killed", "memory limit too low", "out of memory"}},
 	{textCause{layer: diagnose.LayerRuntime, step: StepSandbox}, []string{"no runtime for", "runtime handler", "runtimehandler", "runtimeclass"}},
 	{textCause{diagnose.LayerNetwork, StepNetwork}, []string{"network for sandbox", "to cni network", "network sandbox", "plugin type=", "cni plugin", "network plugin", "network is not ready", "networkunavailable", "no ip addresses available", "failed to allocate for range"}},
-	{textCause{diagnose.LayerApplication, StepStart}, []string{"exec format error", "executable file", `exec: "`}},
+	{textCause{diagnose.LayerApplication, StepStart}, []string{"exec format error", "executable file", `exec: "`, `exec: \"`}},
 	{textCause{diagnose.LayerDevice, StepDevice}, []string{"cdi device", "devices unavailable", "custom device", "gathering device information", "no such device"}},
 	{textCause{diagnose.LayerConfig, StepObject}, []string{"non-existent secret key", "non-existent config key", "couldn't find key", "secret \"", "configmap \"", "service account", "serviceaccount"}},
 	{textCause{diagnose.LayerVolume, StepVolume}, []string{"mountvolume.", "hostpath type check", "unmounted volumes", "attach or mount volumes", "mount volumes:"}},
