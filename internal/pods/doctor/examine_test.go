@@ -83,7 +83,8 @@ func TestFindings(t *testing.T) {
 		{leaked(leak.Thing{Kind: leak.Lease, Name: "10.88.0.5 of network net", ID: "3f9c1b2a44d0e7788"}), "leftover.leases", "warning: 1 address of nothing that the runtime lists: 10.88.0.5 of network net (3f9c1b2a44d0e)"},
 		{func(f *Facts) {
 			f.Pods.Leaks.Unlisted = []leak.Thing{{Kind: leak.Lease, Name: "10.88.0.5 of network podman", ID: "3f9c1b2a44d0e7788"}}
-		}, "leftover.leases", "info: 1 address of nothing that this runtime lists, which another client or runtime may have: 10.88.0.5 of network podman (3f9c1b2a44d0e)"},
+			f.Pods.Leaks.Other = "podman (pid 7)"
+		}, "leftover.leases", "info: 1 address of nothing that this runtime lists, which another client or runtime may have: 10.88.0.5 of network podman (3f9c1b2a44d0e); another runtime may be on this host: podman (pid 7)"},
 		{func(f *Facts) { f.Pods.Leaks.Unread = []string{"/x cannot be read"} }, "leftover.leaks", "info: not all of what pods may have left can be read: /x cannot be read"},
 		{func(f *Facts) { f.Pods.Leaks = leak.Findings{Unread: []string{"podctl is not run as root"}} }, "leftover.leaks", "info: shims, mounts, network namespaces and addresses of pods that are gone are not looked for: podctl is not run as root"},
 		{func(f *Facts) { f.Pods.LeaksErr = fs.ErrClosed }, "leftover.leaks", "warning: shims, mounts, network namespaces and addresses of pods that are gone cannot be looked for: file already closed"},

@@ -76,7 +76,11 @@ func checkLeaks(kinds ...leak.Kind) func(Facts, *report) {
 			r.warn("podctl orphans", "%s of nothing that the runtime lists: %s", plural(len(leaked), noun), firstNames(leaked))
 		}
 		if len(unlisted) > 0 {
-			r.info("%s of nothing that this runtime lists, which another client or runtime may have: %s", plural(len(unlisted), noun), firstNames(unlisted))
+			text := firstNames(unlisted)
+			if leaks.Other != "" {
+				text += "; another runtime may be on this host: " + leaks.Other
+			}
+			r.info("%s of nothing that this runtime lists, which another client or runtime may have: %s", plural(len(unlisted), noun), text)
 		}
 		if len(leaked)+len(unlisted) == 0 {
 			r.ok("no %s of a sandbox or container that is gone", noun)

@@ -1,6 +1,7 @@
 package leak
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -142,9 +143,13 @@ func (s *scan) mounted(id, path string) time.Time {
 
 // readNamespaces finds the network namespaces in the runtime's directory.
 func (s *scan) readNamespaces() {
+	by, unknown := s.occupants()
 	for _, m := range s.mounts {
 		if m.FSType != "nsfs" || filepath.Dir(m.Mountpoint) != s.Runtime.NamespaceDir || !strings.HasPrefix(m.Root, "net:") {
 			continue
+		}
+		if who := cmp.Or(by[m.Root], unknown); who != "" {
+			s.Occupants[m.Mountpoint] = who
 		}
 		s.add(Thing{Kind: Namespace, ID: s.inNamespace(m.Root), Path: m.Mountpoint, Since: made(s.path(m.Mountpoint))})
 	}

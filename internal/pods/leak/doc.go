@@ -8,7 +8,8 @@
 //
 // A thing is leaked only if it is known that this runtime made it for a pod: by the socket
 // of its shim, by the runtime's own directories, by the cgroup that podctl has for this
-// runtime. Several runtimes may share a host, and what another one may have is unknown.
+// runtime; or it was made through the CRI, and no other runtime is seen on the host. Several
+// runtimes may share a host, and what another one may have is unknown.
 // The runtime is listed before and after the scan, and whatever is younger than a sandbox
 // takes to be created is left alone.
 //

@@ -55,13 +55,17 @@ func Judge(f Facts) Findings {
 		}
 		j.assign(t)
 	}
-	found := Findings{Examined: true, Unread: slices.Clone(f.Unread)}
+	found := Findings{Examined: true, Unread: slices.Clone(f.Unread), Other: f.Other}
 	for _, id := range slices.Sorted(maps.Keys(j.groups)) {
 		things := j.groups[id]
 		if j.foreign(id, things) || j.inFlight(id, things) {
 			continue
 		}
 		l := Leak{ID: id, Things: things, Evidence: j.evidence(id, things), Pod: j.podOf(id, things)}
+		if l.Evidence == "" {
+			l.Evidence = j.assumption(id, things)
+			l.Assumed = l.Evidence != ""
+		}
 		if l.Evidence == "" {
 			found.Unlisted = append(found.Unlisted, unassigned(things)...)
 			continue
@@ -155,8 +159,10 @@ func (j *judge) evidence(id string, things []Thing) string {
 		case !t.CRI:
 		case j.Runtime.ownsCgroup(t.CgroupParent):
 			return "its cgroup is below " + j.Runtime.CgroupRoot
-		case j.Alone && t.Pod.UID != "" && t.Pod.Name != "" && j.Pods[t.Pod.UID] == t.Pod:
+		case j.Other == "" && t.Pod.UID != "" && t.Pod.Name != "" && j.Pods[t.Pod.UID] == t.Pod:
 			return "this runtime has a pod of its UID, and no other runtime is seen on this host"
+		case j.Other == "" && j.Runtime.makesNamespace(t.NetworkNamespace) && !j.occupied(things):
+			return "it was made through the CRI, and no other runtime is seen on this host"
 		}
 	}
 	if slices.ContainsFunc(things, func(t Thing) bool {
@@ -165,6 +171,28 @@ func (j *judge) evidence(id string, things []Thing) string {
 		return j.Runtime.NamespaceDir + " is this runtime's, and no sandbox has it"
 	}
 	return ""
+}
+
+// occupied reports whether a process of a group is alive, or may be: a pod of a containerd that is
+// stopped for maintenance has its pause process.
+func (j *judge) occupied(things []Thing) bool {
+	return slices.ContainsFunc(things, func(t Thing) bool { return t.PID != 0 || t.Kind == Namespace && j.Occupants[t.Path] != "" })
+}
+
+// assumption is why a group is likely to be this runtime's, "" if it is not: addresses in its
+// network, of an id of the form of its own of which nothing else is known. A program that does
+// not keep the CNI cache may have taken them.
+func (j *judge) assumption(id string, things []Thing) string {
+	if j.Other != "" || containerID.FindString(id) != id || j.Traces[id] != (Trace{}) {
+		return ""
+	}
+	var network string
+	for _, t := range things {
+		if network = filepath.Base(filepath.Dir(t.Path)); t.Kind != Lease || !slices.Contains(j.Runtime.Networks, network) {
+			return ""
+		}
+	}
+	return "likely this runtime's, which has the network " + network + ": no other runtime is seen on this host"
 }
 
 // podOf is the pod of a group, as far as its traces tell.
@@ -218,6 +246,12 @@ func (j *judge) inUse(pod Thing) bool {
 // ownsNamespace reports whether a network namespace is in a directory of the runtime's own.
 func (r Runtime) ownsNamespace(path string) bool {
 	return r.OwnNamespaces && path != "" && filepath.Dir(path) == r.NamespaceDir
+}
+
+// makesNamespace reports whether a network namespace that the CNI cache names has the form of the
+// runtime's: containerd's are …/cni-UUID, CRI-O's …/UUID in the same directory.
+func (r Runtime) makesNamespace(path string) bool {
+	return path != "" && filepath.Dir(path) == r.NamespaceDir && strings.HasPrefix(filepath.Base(path), "cni-") == (r.StateDir != "")
 }
 
 // ownsCgroup reports whether a cgroup is below the one that podctl has for this runtime.

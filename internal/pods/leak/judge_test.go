@@ -30,10 +30,17 @@ func text(f Findings) string {
 		for _, t := range l.Things {
 			things = append(things, t.String())
 		}
-		fmt.Fprintf(&b, "%s %s/%s: %s (%s)\n", l.ID, l.Pod.Namespace, l.Pod.Name, strings.Join(things, ", "), l.Evidence)
+		evidence := l.Evidence
+		if l.Assumed {
+			evidence += "; assumed"
+		}
+		fmt.Fprintf(&b, "%s %s/%s: %s (%s)\n", l.ID, l.Pod.Namespace, l.Pod.Name, strings.Join(things, ", "), evidence)
 	}
 	for _, t := range f.Unlisted {
 		fmt.Fprintf(&b, "unlisted %s\n", t)
+	}
+	if f.Other != "" && len(f.Unlisted) > 0 {
+		fmt.Fprintf(&b, "other %s\n", f.Other)
 	}
 	for _, why := range f.Unread {
 		fmt.Fprintf(&b, "unread %s\n", why)
@@ -49,6 +56,12 @@ func TestJudge(t *testing.T) {
 	podGroup := Thing{Kind: Cgroup, Pod: "uid-web", Path: "/podctl-1a/poduid-web", Since: old}
 	bundle := Trace{CRI: true, Runtime: "its shim serves /run/c.sock", Pod: web}
 	with := func(change func(*Thing), t Thing) Thing { change(&t); return t }
+	shared := with(func(t *Thing) { t.Path = "/run/netns/cni-1" }, netns)
+	cached := Trace{CRI: true, Pod: web, NetworkNamespace: shared.Path}
+	longID := strings.Repeat("5", 64)
+	hexLease := with(func(t *Thing) { t.ID = longID }, lease)
+	networked := sharedRuntime
+	networked.Networks = []string{"net"}
 	young := func(t *Thing) { t.Since = noon.Add(-5 * time.Minute) }
 	for _, c := range []struct {
 		name  string
@@ -91,23 +104,68 @@ func TestJudge(t *testing.T) {
 			Scan: Scan{Runtime: ownRuntime, Things: []Thing{shim}, Traces: map[string]Trace{"s": {Runtime: "its shim serves /run/c.sock"}}},
 		}, "unlisted shim shim (pid 8)\n"},
 		{"another runtime's shim", Facts{
-			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, process}, Traces: map[string]Trace{"s": {CRI: true, Pod: web, Foreign: true}, "c": {CRI: true, Pod: web}}},
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, process}, Traces: map[string]Trace{"s": {CRI: true, Pod: web, Foreign: true}, "c": {CRI: true, Pod: web}}, Other: "containerd-shim (pid 7)"},
 			Pods: map[types.UID]PodName{"uid-web": web},
 		}, ""},
 		{"an address of nobody known", Facts{
-			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Alone: true},
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}},
 		}, "unlisted address 10.0.0.2 of network net\n"},
 		{"an address of an earlier sandbox of a pod, on a host with one runtime", Facts{
-			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}, Alone: true},
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}},
 			Pods: map[types.UID]PodName{"uid-web": web},
 		}, "s default/web: address 10.0.0.2 of network net (this runtime has a pod of its UID, and no other runtime is seen on this host)\n"},
 		{"the same beside another runtime", Facts{
-			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}},
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}, Other: "crio (pid 7)"},
 			Pods: map[types.UID]PodName{"uid-web": web},
-		}, "unlisted address 10.0.0.2 of network net\n"},
+		}, "unlisted address 10.0.0.2 of network net\nother crio (pid 7)\n"},
 		{"a pod of the UID that has another name", Facts{
-			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}, Alone: true},
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}},
 			Pods: map[types.UID]PodName{"uid-web": {"default", "copy", "uid-web"}},
+		}, "unlisted address 10.0.0.2 of network net\n"},
+		{"a sandbox of the cache, on a host with one runtime", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, shared}, Traces: map[string]Trace{"s": cached}},
+		}, "s default/web: network namespace cni-1, address 10.0.0.2 of network net (it was made through the CRI, and no other runtime is seen on this host)\n"},
+		{"its address after a reboot", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": cached}},
+		}, "s default/web: address 10.0.0.2 of network net (it was made through the CRI, and no other runtime is seen on this host)\n"},
+		{"the same that the runtime lists", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, shared}, Traces: map[string]Trace{"s": cached}}, Listed: map[string]bool{"s": true},
+		}, ""},
+		{"the same beside another runtime", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, shared}, Traces: map[string]Trace{"s": cached}, Other: "crio (pid 7)"},
+		}, "unlisted address 10.0.0.2 of network net\nunlisted network namespace cni-1\nother crio (pid 7)\n"},
+		{"the same with a process in the namespace", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, shared}, Traces: map[string]Trace{"s": cached}, Occupants: map[string]string{shared.Path: "process 9"}},
+		}, "unlisted address 10.0.0.2 of network net\nunlisted network namespace cni-1\n"},
+		{"the same with a process of the sandbox", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, with(func(t *Thing) { t.ID = "s" }, process)}, Traces: map[string]Trace{"s": cached}},
+		}, "unlisted address 10.0.0.2 of network net\n"},
+		{"the same that is young", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{with(young, lease), shared}, Traces: map[string]Trace{"s": cached}},
+		}, ""},
+		{"a sandbox of CRI-O on a containerd", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web, NetworkNamespace: "/run/netns/0b6d5a5e"}}},
+		}, "unlisted address 10.0.0.2 of network net\n"},
+		{"a sandbox of containerd on CRI-O", Facts{
+			Scan: Scan{Runtime: Runtime{ExitDir: "/run/exits", NamespaceDir: "/run/netns"}, Things: []Thing{lease}, Traces: map[string]Trace{"s": cached}},
+		}, "unlisted address 10.0.0.2 of network net\n"},
+		{"a container of the cache that was not made through the CRI", Facts{
+			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {NetworkNamespace: shared.Path}}},
+		}, "unlisted address 10.0.0.2 of network net\n"},
+		{"an address in the runtime's network, not in the cache", Facts{
+			Scan: Scan{Runtime: networked, Things: []Thing{hexLease}},
+		}, longID + " /: address 10.0.0.2 of network net (likely this runtime's, which has the network net: no other runtime is seen on this host; assumed)\n"},
+		{"the same beside another runtime", Facts{
+			Scan: Scan{Runtime: networked, Things: []Thing{hexLease}, Other: "crio (pid 7)"},
+		}, "unlisted address 10.0.0.2 of network net\nother crio (pid 7)\n"},
+		{"the same of an id of another form", Facts{
+			Scan: Scan{Runtime: networked, Things: []Thing{lease}},
+		}, "unlisted address 10.0.0.2 of network net\n"},
+		{"the same in another network", Facts{
+			Scan: Scan{Runtime: networked, Things: []Thing{with(func(t *Thing) { t.Path = "/leases/podman/10.0.0.2" }, hexLease)}},
+		}, "unlisted address 10.0.0.2 of network net\n"},
+		{"the same of an id that the cache names for another client", Facts{
+			Scan: Scan{Runtime: networked, Things: []Thing{hexLease}, Traces: map[string]Trace{longID: {NetworkNamespace: "/run/netns/x"}}},
 		}, "unlisted address 10.0.0.2 of network net\n"},
 		{"an address by the cgroup that podctl has for this runtime", Facts{
 			Scan: Scan{Runtime: ownRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web, CgroupParent: "/podctl-1a/besteffort/poduid-web"}}},

@@ -108,8 +108,10 @@ type Leak struct {
 	// pod's UID. It is the path of a namespace of which nothing else is known.
 	ID  string
 	Pod PodName
-	// Evidence is why it is known to be this runtime's.
+	// Evidence is why it is known to be this runtime's. Assumed: it is only likely to be, and is
+	// never removed.
 	Evidence string
+	Assumed  bool
 	// Things are in the order in which they are removed.
 	Things []Thing
 }
@@ -133,8 +135,10 @@ func (l Leak) Of(kind Kind) []Thing {
 // Findings are the result of a look.
 type Findings struct {
 	Leaks []Leak
-	// Unlisted are things of no listed container that another runtime may have.
+	// Unlisted are things of no listed container that another runtime may have. Other is why
+	// there may be one, "" if none is seen.
 	Unlisted []Thing
+	Other    string
 	// Unread is what of the host could not be read, so that there may be more. Examined is
 	// false if nothing was looked at.
 	Unread   []string

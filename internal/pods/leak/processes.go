@@ -13,15 +13,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 var (
-	// runtimes are programs that have containers of their own, ociRuntimes those that shims
-	// call.
-	runtimes    = []string{"containerd", "crio", "dockerd", "cri-dockerd", "podman", "nerdctl", "k3s", "k3s-server", "rke2", "k0s", "buildkitd"}
+	// ociRuntimes are programs that shims call.
 	ociRuntimes = []string{"runc", "crun", "youki", "runsc", "kata-runtime"}
 	// containerID is an id in the arguments of a program.
 	containerID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
@@ -29,25 +26,27 @@ var (
 
 // readProcesses finds shims, programs that work on a container now, and other runtimes.
 func (s *scan) readProcesses() {
-	for _, socket := range cri.WellKnownSockets {
-		if _, err := os.Stat(s.path(socket)); err == nil && !s.sameSocket(socket) {
-			s.Alone = false
-		}
-	}
+	s.findOtherSockets()
 	pids, err := s.host.Procs.PIDs()
 	if err != nil {
 		s.unread("%v", err)
+		s.other("processes cannot be read")
 		return
 	}
+	supervisors := s.supervisorsOf(s.Runtime.PID)
 	for _, pid := range pids {
 		args, err := s.host.Procs.Command(pid)
 		if err != nil && !errors.Is(err, proc.ErrGone) {
 			s.unread("%v", err)
+			s.other("process %d cannot be read", pid)
 		}
 		if len(args) == 0 {
 			continue
 		}
 		p, err := s.host.Procs.Read(pid)
+		if err != nil && !errors.Is(err, proc.ErrGone) {
+			s.other("process %d cannot be read", pid)
+		}
 		if err != nil || p.State.Ended() {
 			continue
 		}
@@ -61,8 +60,8 @@ func (s *scan) readProcesses() {
 			for _, id := range containerID.FindAllString(strings.Join(args, " "), -1) {
 				s.trace(id, Trace{Busy: name + " (pid " + strconv.Itoa(pid) + ")"})
 			}
-		case pid != s.Runtime.PID && (slices.Contains(runtimes, name) || slices.Contains(runtimes, p.Comm)):
-			s.Alone = false
+		case pid != s.Runtime.PID && !slices.Contains(supervisors, pid) && (slices.Contains(runtimes, name) || slices.Contains(runtimes, p.Comm)):
+			s.other("%s (pid %d)", p.Comm, pid)
 		case p.Parent == s.Runtime.PID && p.Parent != 0:
 			if env, err := s.host.Procs.Environ(pid, "CNI_CONTAINERID"); err == nil && env["CNI_CONTAINERID"] != "" {
 				s.trace(env["CNI_CONTAINERID"], Trace{Busy: "CNI plugin " + name + " (pid " + strconv.Itoa(pid) + ")"})
@@ -75,7 +74,7 @@ func (s *scan) readProcesses() {
 func (s *scan) readShim(p proc.Process, flags map[string]string) {
 	id := flags["id"]
 	if !s.besideRuntime(p) || !s.sameSocket(flags["address"]) {
-		s.Alone = false
+		s.other("%s (pid %d)", p.Comm, p.PID)
 		s.trace(id, Trace{Foreign: true})
 		return
 	}
@@ -89,7 +88,7 @@ func (s *scan) readShim(p proc.Process, flags map[string]string) {
 func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 	id := flags["c"]
 	if s.Runtime.ExitDir == "" || !s.besideRuntime(p) || filepath.Clean(flags["exit-dir"]) != filepath.Clean(s.Runtime.ExitDir) {
-		s.Alone = false
+		s.other("%s (pid %d)", p.Comm, p.PID)
 		s.trace(id, Trace{Foreign: true})
 		return
 	}

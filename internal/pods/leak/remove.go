@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Remover removes leaks.
@@ -17,11 +20,14 @@ type Remover struct {
 }
 
 // errChanged: a thing is not what it was when it was looked at.
-var errChanged = errors.New("it is not what it was a moment ago")
+var errChanged = hint.Errorf("podctl orphans looks again", "it is not what it was a moment ago")
 
 // Remove removes what both of two looks have found of one leak. What is gone by then is no
 // error, and one thing that cannot be removed does not keep it from the others.
 func (r *Remover) Remove(ctx context.Context, earlier, now Leak) error {
+	if now.Assumed {
+		return hint.Errorf(now.removalByHand(), "it is not known, only likely, that it is this runtime's")
+	}
 	var errs []error
 	for _, t := range now.Things {
 		if !earlier.has(t) {
@@ -41,6 +47,20 @@ func (r *Remover) Remove(ctx context.Context, earlier, now Leak) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// removalByHand is the command that removes the files of addresses which still have the id.
+func (l Leak) removalByHand() string {
+	command := "grep -lZ " + l.ID
+	for _, t := range l.Things {
+		command += " " + shellQuoted(t.Path)
+	}
+	return command + " | xargs -0r rm removes it"
+}
+
+// shellQuoted is a word of a shell command.
+func shellQuoted(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // has reports whether a look found the thing, too.

@@ -105,7 +105,7 @@ func (r *Remover) detach(path string) error {
 	}
 	for _, m := range mounts {
 		if m.Mountpoint == path {
-			return unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+			return hint.With(unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW), "umount --lazy "+shellQuoted(path))
 		}
 	}
 	return fs.ErrNotExist
@@ -126,9 +126,9 @@ func (r *Remover) removeNamespace(path string) error {
 		switch ns, err := r.Host.Procs.Namespace(pid, "net"); {
 		case pid == 1 && errors.Is(err, fs.ErrPermission): // init, which may have more rights, is in no pod's
 		case err != nil && !errors.Is(err, proc.ErrGone):
-			return err
+			return hint.With(err, fmt.Sprintf("lsns -t net -o NS,NPROCS,NSFS; if no process is in it, umount %[1]s && rm %[1]s removes it", shellQuoted(path)))
 		case err == nil && ns == name:
-			return hint.Errorf(fmt.Sprintf("ls -l /proc/%d/exe; umount %s && rm %s removes it", pid, path, path), "process %d is in it", pid)
+			return hint.Errorf(fmt.Sprintf("ls -l /proc/%d/exe; umount %[2]s && rm %[2]s removes it", pid, shellQuoted(path)), "process %d is in it", pid)
 		}
 	}
 	if err := r.detach(path); err != nil {
@@ -149,7 +149,7 @@ func (r *Remover) release(ctx context.Context, t Thing) error {
 	path := filepath.Join(r.Host.Root, t.Path)
 	lock := filepath.Join(filepath.Dir(path), "lock")
 	if _, err := os.Lstat(lock); err != nil {
-		return hint.Errorf("rm "+t.Path, "host-local has no lock at %s", lock)
+		return hint.Errorf(Leak{ID: t.ID, Things: []Thing{t}}.removalByHand(), "host-local has no lock at %s", lock)
 	}
 	unlock, err := flock.Lock(ctx, lock)
 	if err != nil {
@@ -194,12 +194,12 @@ func (r *Remover) removeCgroup(group string) error {
 				return nil
 			}
 			if dirs = append(dirs, path); len(dirs) > maxCgroups {
-				return fmt.Errorf("there are more than %d cgroups below it", maxCgroups)
+				return hint.Errorf(fmt.Sprintf("find %s -depth -type d -exec rmdir {} +", shellQuoted(filepath.Join(h, group))), "there are more than %d cgroups below it", maxCgroups)
 			}
 			procs, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
 			if err == nil && len(procs) > 0 {
 				pid, _, _ := strings.Cut(string(procs), "\n")
-				return fmt.Errorf("process %s is in it", pid)
+				return hint.Errorf(fmt.Sprintf("ps -fp %s; once it has exited, podctl orphans --kill removes the cgroup", pid), "process %s is in it", pid)
 			}
 			return nil
 		})
@@ -209,7 +209,8 @@ func (r *Remover) removeCgroup(group string) error {
 	}
 	for _, dir := range slices.Backward(dirs) {
 		if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
-			return &os.PathError{Op: "rmdir", Path: dir, Err: err}
+			err := &os.PathError{Op: "rmdir", Path: dir, Err: err}
+			return hint.With(err, fmt.Sprintf("find %s -depth -type d -exec rmdir {} +", shellQuoted(dir)))
 		}
 	}
 	return nil

@@ -17,8 +17,8 @@ type Runtime struct {
 	// NamespaceDir has the network namespaces; OwnNamespaces: it has no others.
 	NamespaceDir  string
 	OwnNamespaces bool
-	// LeaseDirs are those that the runtime shows of host-local, beside its default.
-	LeaseDirs []string
+	// Networks are the names of those that it has loaded. LeaseDirs are those that the runtime shows of host-local, beside its default.
+	Networks, LeaseDirs []string
 	// CgroupRoot is the name of the cgroup that podctl has for this runtime only.
 	CgroupRoot string
 }
@@ -51,29 +51,30 @@ func ReadRuntime(info map[string]string) (r Runtime) {
 			r.NamespaceDir, r.OwnNamespaces = filepath.Join(config.StateDir, "netns"), true
 		}
 	}
-	r.LeaseDirs = leaseDirs(info["cniconfig"])
+	r.readNetworks(info["cniconfig"])
 	return r
 }
 
-// leaseDirs returns the directories of host-local in containerd's "cniconfig", which shows
-// them only in the text of a plugin's configuration.
-func leaseDirs(text string) (dirs []string) {
+// readNetworks reads containerd's "cniconfig", which shows the directories of host-local only in
+// the text of a plugin's configuration.
+func (r *Runtime) readNetworks(text string) {
 	var cni struct {
 		Networks []struct {
 			Config struct {
+				Name    string
 				Plugins []struct{ Source string }
 			}
 		}
 	}
 	if text == "" || json.Unmarshal([]byte(text), &cni) != nil {
-		return nil
+		return
 	}
 	for _, n := range cni.Networks {
+		r.Networks = append(r.Networks, n.Config.Name)
 		for _, p := range n.Config.Plugins {
-			dirs = appendLeaseDir(dirs, []byte(p.Source))
+			r.LeaseDirs = appendLeaseDir(r.LeaseDirs, []byte(p.Source))
 		}
 	}
-	return dirs
 }
 
 // appendLeaseDir appends the directory of host-local that a plugin's configuration names.

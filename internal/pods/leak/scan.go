@@ -21,8 +21,10 @@ type Scan struct {
 	Things []Thing
 	// Traces are by id, also of listed sandboxes.
 	Traces map[string]Trace
-	// Alone: no other container runtime is seen on this host.
-	Alone bool
+	// Other is why another container runtime may be on this host, "" if none is seen.
+	Other string
+	// Occupants are processes in the network namespaces among the things, by path.
+	Occupants map[string]string
 	// Unread is what could not be read.
 	Unread []string
 }
@@ -55,7 +57,7 @@ type bundle struct{ dir, root string }
 // Look scans the host for what belongs to no listed id.
 func (h Host) Look(r Runtime, listed map[string]bool) Scan {
 	s := scan{
-		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Alone: true}, host: h, listed: listed,
+		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Occupants: map[string]string{}}, host: h, listed: listed,
 		bundles: map[string]bundle{}, leaseDirs: slices.Clone(r.LeaseDirs),
 	}
 	var err error

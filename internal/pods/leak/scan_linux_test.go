@@ -3,6 +3,7 @@ package leak
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -58,9 +60,24 @@ func fakeHost(t *testing.T, files map[string]string, mounts ...*mountinfo.Info) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	plantNamespaces(t, filepath.Join(root, "proc"), os.Getpid(), hostPIDNamespace, "net:[4026531840]")
 	return Host{
 		Root: root, Cgroups: filepath.Join(root, "cgroup"), Procs: proc.FS(filepath.Join(root, "proc")),
 		Mounts: func() ([]*mountinfo.Info, error) { return mounts, nil },
+	}
+}
+
+// plantNamespaces says which namespaces a process has.
+func plantNamespaces(t *testing.T, procs string, pid int, ofPIDs, net string) {
+	t.Helper()
+	dir := filepath.Join(procs, fmt.Sprint(pid), "ns")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"pid": ofPIDs, "net": net} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -136,11 +153,11 @@ func TestLookAtContainerd(t *testing.T) {
 		}
 		r := Runtime{Socket: "/run/c.sock", PID: 5, StateDir: "/run/c", NamespaceDir: "/run/c/netns", OwnNamespaces: true}
 		got := look(h, r, id("d"))
-		want := id("a") + " default/web: " + c.want + ", cgroup pod" + uid + " (its shim serves /run/c.sock)\nunlisted shim containerd-shim (pid 40)\n"
+		want := id("a") + " default/web: " + c.want + ", cgroup pod" + uid + " (its shim serves /run/c.sock)\nunlisted shim containerd-shim (pid 40)\nother containerd-shim (pid 20)\n"
 		if got != want {
 			t.Errorf("%s:\ngot  %swant %s", name, got, want)
 		}
-		if got := look(h, r, id("a"), id("b"), id("d")); got != "unlisted shim containerd-shim (pid 40)\n" {
+		if got := look(h, r, id("a"), id("b"), id("d")); got != "unlisted shim containerd-shim (pid 40)\nother containerd-shim (pid 20)\n" {
 			t.Errorf("%s, listed: %s", name, got)
 		}
 	}
@@ -220,16 +237,62 @@ func TestOtherRuntimesAreSeen(t *testing.T) {
 	} {
 		files := map[string]string{}
 		process(files, 5, 1, "/usr/bin/containerd")
-		if s := fakeHost(t, files).Look(Runtime{PID: 5, Socket: "/run/c.sock"}, nil); !s.Alone {
+		if s := fakeHost(t, files).Look(Runtime{PID: 5, Socket: "/run/c.sock"}, nil); s.Other != "" {
 			t.Error("no other runtime: not alone")
 		}
 		process(files, 6, 1, args...)
-		if s := fakeHost(t, files).Look(Runtime{PID: 5, Socket: "/run/c.sock"}, nil); s.Alone {
+		if s := fakeHost(t, files).Look(Runtime{PID: 5, Socket: "/run/c.sock"}, nil); s.Other == "" {
 			t.Errorf("%s: alone", name)
 		}
 	}
-	if s := fakeHost(t, map[string]string{"run/crio/crio.sock": "", "proc/": ""}).Look(Runtime{Socket: "/run/c.sock"}, nil); s.Alone {
+	if s := fakeHost(t, map[string]string{"run/crio/crio.sock": "", "proc/": ""}).Look(Runtime{Socket: "/run/c.sock"}, nil); s.Other == "" {
 		t.Error("another socket: alone")
+	}
+}
+
+// On the common host nothing but the CNI cache tells of a sandbox that is gone.
+func TestLookAtCommonHost(t *testing.T) {
+	files := map[string]string{
+		"var/lib/cni/results/net-" + id("a") + "-eth0": result(id("a"), "/run/netns/cni-a", ""),
+		"var/lib/cni/networks/net/10.0.0.2":            id("a") + "\neth0",
+		"var/lib/cni/networks/net/10.0.0.3":            id("b") + "\neth0",
+		"run/netns/cni-a":                              "",
+		"run/netns/blue":                               "",
+		"cgroup/memory/":                               "",
+	}
+	process(files, 5, 4, "/bin/containerd")
+	process(files, 4, 1, "/bin/k3s", "server")
+	files["proc/4/comm"] = "k3s-server\n"
+	process(files, 9, 1, "app")
+	h := fakeHost(t, files, &mountinfo.Info{Mountpoint: "/run/netns/cni-a", FSType: "nsfs", Root: "net:[4026532178]"},
+		&mountinfo.Info{Mountpoint: "/run/netns/blue", FSType: "nsfs", Root: "net:[4026532179]"})
+	r := Runtime{Socket: "/run/c.sock", PID: 5, StateDir: "/run/c", NamespaceDir: "/run/netns", Networks: []string{"net"}}
+	want := id("a") + " default/web: network namespace cni-a, address 10.0.0.2 of network net (it was made through the CRI, and no other runtime is seen on this host)\n" +
+		id("b") + " /: address 10.0.0.3 of network net (likely this runtime's, which has the network net: no other runtime is seen on this host; assumed)\n"
+	if got := look(h, r); got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+	unlisted := "unlisted network namespace cni-a\nunlisted address 10.0.0.2 of network net\n"
+	plantNamespaces(t, string(h.Procs), 9, hostPIDNamespace, "net:[4026532178]")
+	if got := look(h, r, id("b")); got != unlisted {
+		t.Errorf("with a process in it: %s", got)
+	}
+	hidden := filepath.Join(string(h.Procs), fmt.Sprint(os.Getpid()), "ns/pid")
+	if err := errors.Join(os.Remove(hidden), os.Symlink("pid:[4026532999]", hidden)); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(h, r, id("b")); got != unlisted+"other podctl does not see the processes of the host's PID namespace\n" {
+		t.Errorf("in a PID namespace: %s", got)
+	}
+}
+
+// What is only likely to be this runtime's is left to a human.
+func TestAssumedLeakIsNotRemoved(t *testing.T) {
+	l := Leak{ID: id("a"), Assumed: true, Things: []Thing{{Kind: Lease, ID: id("a"), Path: "/leases/net/10.0.0.2"}, {Kind: Lease, ID: id("a"), Path: "/leases/it's/::2"}}}
+	r := Remover{Host: fakeHost(t, nil), Step: func(call string, _ error) { t.Errorf("step: %s", call) }}
+	err := r.Remove(t.Context(), l, l)
+	if want := "grep -lZ " + id("a") + ` '/leases/net/10.0.0.2' '/leases/it'\''s/::2' | xargs -0r rm removes it`; hint.Of(err) != want {
+		t.Errorf("%v: %s", err, hint.Of(err))
 	}
 }
 

@@ -27,6 +27,7 @@ type OrphanData struct {
 	Directory  string         `json:"directory,omitempty"` // of the class directory
 	Mounts     []string       `json:"mounts,omitempty"`    // mount points in that directory
 	Evidence   string         `json:"evidence,omitempty"`  // why what has leaked is known to be this runtime's
+	Assumed    bool           `json:"assumed,omitempty"`   // it is only likely to be this runtime's: --kill names the command that removes it, and removes nothing
 	Leaked     []leakedThing  `json:"leaked,omitempty"`    // what has leaked, of the class leaked
 	Why        string         `json:"why"`                 // why it is orphaned
 	Result     string         `json:"result,omitempty"`    // of --kill: ended, removed, spared, gone, kept, failed, dry-run, interrupted
@@ -61,7 +62,7 @@ func newOrphanData(o orphan.Orphan) OrphanData {
 		d.Directory, d.Mounts = o.Dir.Path, o.Dir.Mounts
 	}
 	if o.Leak != nil {
-		d.Evidence = o.Leak.Evidence
+		d.Evidence, d.Assumed = o.Leak.Evidence, o.Leak.Assumed
 		for _, t := range o.Leak.Things {
 			d.Leaked = append(d.Leaked, leakedThing{string(t.Kind), t.ID, t.Name, t.PID, t.Path, t.Since})
 		}

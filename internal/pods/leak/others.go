@@ -1,0 +1,83 @@
+package leak
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// hostPIDNamespace is the first PID namespace, to which the kernel gives this number.
+const hostPIDNamespace = "pid:[4026531836]"
+
+var (
+	// supervisors are programs that start containerd as a child, runtimes those that have
+	// containers of their own.
+	supervisors = []string{"k3s", "k3s-server", "k3s-agent", "rke2", "k0s"}
+	runtimes    = append([]string{"containerd", "crio", "dockerd", "cri-dockerd", "podman", "nerdctl", "buildkitd", "isulad", "pouchd"}, supervisors...)
+)
+
+// maxAncestors bounds how far the ancestors of a process are followed.
+const maxAncestors = 16
+
+// other notes why another container runtime may be on this host. The first reason is kept.
+func (s *scan) other(format string, args ...any) {
+	if s.Other == "" {
+		s.Other = fmt.Sprintf(format, args...)
+	}
+}
+
+// findOtherSockets looks for what hides other runtimes, and for the sockets of those that are
+// stopped.
+func (s *scan) findOtherSockets() {
+	if ns, err := s.host.Procs.Namespace(os.Getpid(), "pid"); err != nil || ns != hostPIDNamespace {
+		s.other("podctl does not see the processes of the host's PID namespace")
+	}
+	for _, socket := range cri.WellKnownSockets {
+		if _, err := os.Stat(s.path(socket)); err == nil && !s.sameSocket(socket) {
+			s.other("socket %s", socket)
+		}
+	}
+}
+
+// supervisorsOf returns the ancestors of the runtime's process that have started it: k3s starts
+// its containerd.
+func (s *scan) supervisorsOf(pid int) (found []int) {
+	for range maxAncestors {
+		p, err := s.host.Procs.Read(pid)
+		if err != nil || p.Parent == 0 {
+			break
+		}
+		pid = p.Parent
+		if slices.Contains(supervisors, s.host.Procs.Comm(pid)) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// occupants returns a process of each network namespace; unknown is the process of which that
+// cannot be read, "" if there is none.
+func (s *scan) occupants() (by map[string]string, unknown string) {
+	pids, err := s.host.Procs.PIDs()
+	if err != nil {
+		return nil, err.Error()
+	}
+	by = map[string]string{}
+	for _, pid := range pids {
+		ns, err := s.host.Procs.Namespace(pid, "net")
+		switch {
+		case err == nil:
+			by[ns] = "process " + strconv.Itoa(pid)
+		case pid == 1 && errors.Is(err, fs.ErrPermission): // init, which may have more rights, is in no pod's
+		case !errors.Is(err, proc.ErrGone):
+			unknown = err.Error()
+		}
+	}
+	return by, unknown
+}
