@@ -96,7 +96,7 @@ configure_containerd() {
 
 		[plugins."io.containerd.cri.v1.runtime"]
 		restrict_oom_score_adj = $(toml_bool not may_raise_priority)
-		netns_mounts_under_state_dir = true
+		netns_mounts_under_state_dir = $(toml_bool test -z "${PODCTL_DEV_HOST_NETNS:-}") # unless a test is of containerd's default
 		[plugins."io.containerd.cri.v1.runtime".cni]
 		bin_dirs = ["$RUN/cni-bin"]
 		conf_dir = "$RUN/cni"
