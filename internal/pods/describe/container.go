@@ -89,7 +89,7 @@ type Cause struct {
 	Evidence   []string            `json:"evidence,omitempty"` // what was observed
 	// LostProcess: the kernel killed a process of it for lack of memory just before it ended
 	// by itself.
-	LostProcess bool `json:"-"`
+	LostProcess bool `json:"lostProcess,omitempty"`
 }
 
 // Env is an environment variable: its value, or where that comes from.

@@ -210,11 +210,7 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
 		Wide:   []string{"UID", "SANDBOX", "NOT READY", "ALSO RUNNING"},
 	}
-	hanging := -1
-	for i, p := range pods {
-		if p.HangsStarting(now) {
-			hanging = i
-		}
+	for _, p := range pods {
 		d := look.NewPodData(p)
 		ip, sandbox := "-", "-"
 		switch {
@@ -241,9 +237,6 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 			},
 			Wide: []string{d.Metadata.UID, sandbox, cmp.Or(output.OneLine(d.NotReady()), "-"), cmp.Or(d.AlsoRunning(), "-")},
 		})
-	}
-	if hanging >= 0 {
-		l.Items[hanging].Notes = []string{"  hint: podctl starting"}
 	}
 	return l
 }
