@@ -88,7 +88,7 @@ func (l *locator) locate(word string) ([]string, error) {
 			words, names = append(words, id+path), append(names, t.CLIName())
 		}
 	}
-	if len(words) > 1 && !l.args.Many {
+	if several := l.args.Many && l.args.Patterns; len(words) > 1 && !several {
 		return nil, fmt.Errorf("%q is ambiguous: %s", text, strings.Join(names, ", "))
 	}
 	return words, nil

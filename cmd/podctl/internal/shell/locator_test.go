@@ -6,14 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
+// twinID is the container of a second pod.
+var twinID = strings.Repeat("2c", 32)
+
 // fakeProc is a /proc with a container's process (40) of the pod web below its shim (30), a
-// daemon (20), and a zombie (50) that has no namespaces.
+// daemon (20), a zombie (50) that has no namespaces, and a process of the pod twin (60), which
+// listens on port 9090 as one of web does.
 func fakeProc(t *testing.T, boxID, appID string) proc.FS {
 	t.Helper()
 	root := t.TempDir()
@@ -49,9 +56,16 @@ func fakeProc(t *testing.T, boxID, appID string) proc.FS {
 		link(pid+"/ns/user", of[3])
 		link(pid+"/fd/3", "socket:["+of[4]+"]")
 	}
+	write("60/stat", "60 (twin) S 1 1")
+	write("60/cgroup", "0::/kubepods/pod2/"+twinID+"\n")
+	link("60/ns/user", "user:[1]")
+	write("60/status", "")
+	link("60/fd/3", "socket:[9091]")
+	link("40/fd/4", "socket:[9090]")
 	write("50/stat", "50 (gone) Z 1 1")
 	write("30/cmdline", "containerd-shim-runc-v2\x00-id\x00"+boxID+"\x00")
-	write("1/net/tcp", "  sl\n 0: 00000000:1F90 00000000:0000 0A 0:0 00:0 0 0 0 8080 1\n 1: 00000000:0016 00000000:0000 0A 0:0 00:0 0 0 0 22 1\n")
+	write("1/net/tcp", "  sl\n 0: 00000000:1F90 00000000:0000 0A 0:0 00:0 0 0 0 8080 1\n 1: 00000000:0016 00000000:0000 0A 0:0 00:0 0 0 0 22 1\n"+
+		" 2: 00000000:2382 00000000:0000 0A 0:0 00:0 0 0 0 9090 1\n 3: 00000000:2382 00000000:0000 0A 0:0 00:0 0 0 0 9091 1\n")
 	return proc.FS(root)
 }
 
@@ -84,6 +98,38 @@ func TestPropertiesByProcesses(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s:\n got %s\nwant %s", word, got, want)
+		}
+	}
+}
+
+// A command that takes no patterns, such as stop, means one pod by a word.
+func TestPropertyOfSeveralPods(t *testing.T) {
+	boxID, appID := strings.Repeat("0a", 32), strings.Repeat("1b", 32)
+	of := func(uid, name, id string) *inventory.Pod {
+		return &inventory.Pod{UID: types.UID(uid), Namespace: "default", Name: name, Runtime: &pod.Pod{
+			UID: types.UID(uid), Namespace: "default", Name: name, Containers: []*pod.Container{{ID: id, Name: "app"}},
+		}}
+	}
+	l := &locator{
+		ctx: t.Context(), env: &Env{Procs: fakeProc(t, boxID, appID)},
+		session: &Session{Pods: []*inventory.Pod{of("1", "web", appID), of("2", "twin", twinID)}},
+	}
+	for _, test := range []struct {
+		args cmdline.Args
+		want string
+	}{
+		{cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true}, appID + " " + twinID},
+		{cmdline.Args{Of: cmdline.Target, Many: true}, `"port:9090" is ambiguous: default/web/app, default/twin/app`},
+		{cmdline.Args{Of: cmdline.Target, Patterns: true}, `"port:9090" is ambiguous: default/web/app, default/twin/app`},
+	} {
+		l.args = test.args
+		words, err := l.locate("port:9090")
+		got := strings.Join(words, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%+v: %s", test.args, got)
 		}
 	}
 }
