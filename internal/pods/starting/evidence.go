@@ -7,6 +7,7 @@ import (
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/usage"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // Kind is the kind of a piece of evidence.
@@ -135,6 +136,9 @@ func joined(separator string, parts ...string) string {
 
 func (p *Process) evidence() Evidence {
 	e := Evidence{Kind: KindProcess, Subject: p.program(), PID: p.PID, State: p.State.String(), WChan: p.WaitChannel, Command: p.Command, Since: p.Started}
+	if p.Blocked {
+		e.State = proc.Uninterruptible.String()
+	}
 	switch {
 	case p.Role == RoleCNI:
 		e.Subject, e.Message = "CNI plugin "+e.Subject, strings.ToLower(p.Verb)

@@ -27,10 +27,10 @@ type Process struct {
 	Started time.Time
 	// Verb is what a CNI plugin was asked for: ADD, DEL.
 	Verb string
-	// WaitChannel is the kernel function in which it waits, or one of its threads if that is
-	// in uninterruptible sleep or waits for a file system.
+	// WaitChannel is the kernel function in which it waits, or one of its threads if that has
+	// been in uninterruptible sleep or waiting for a file system at several looks.
 	WaitChannel string
-	// Blocked: the process, or a thread of it, is in uninterruptible sleep.
+	// Blocked: a thread of the process has been in uninterruptible sleep at several looks.
 	Blocked bool
 }
 

@@ -1,12 +1,14 @@
 package starting
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,6 +21,9 @@ type helper struct {
 	Process
 	pod podName
 	id  string // of the container or sandbox, "" if that is not known
+	// waits are its threads that were in uninterruptible sleep, or waited for a file system, at
+	// each look.
+	waits []proc.Thread
 }
 
 // podName is what a process's environment or a container's configuration says of a pod.
@@ -40,7 +45,7 @@ var errOtherNamespace = errors.New("podctl runs in another PID namespace than th
 const maxDepth = 5
 
 // Scan looks for the processes that work for pods.
-func (c *Collector) Scan() Scan {
+func (c *Collector) Scan(ctx context.Context) Scan {
 	if same, err := c.Proc.SamePIDNamespace(c.Server.PID); c.Server.PID == 0 || !same || err != nil {
 		return Scan{hidden: errOtherNamespace}
 	}
@@ -59,11 +64,65 @@ func (c *Collector) Scan() Scan {
 				}
 				c.addShim(&s, p, children[p.PID])
 			case strings.HasPrefix(p.Comm, "mount"):
-				s.helpers = append(s.helpers, helper{Process: c.process(p, RoleMount)})
+				s.helpers = append(s.helpers, c.process(p, RoleMount))
 			}
 		}
 	}
+	c.confirmWaits(ctx, s.helpers)
 	return s
+}
+
+const (
+	// moreLooks and lookInterval decide which waits last: every thread that uses a disk waits
+	// for it for a moment.
+	moreLooks    = 3
+	lookInterval = 200 * time.Millisecond
+)
+
+// confirmWaits looks at the threads that wait again, and keeps those that wait at each look,
+// in the same function of the kernel.
+func (c *Collector) confirmWaits(ctx context.Context, helpers []helper) {
+	for range moreLooks {
+		if !slices.ContainsFunc(helpers, func(h helper) bool { return len(h.waits) > 0 }) {
+			return
+		}
+		select {
+		case <-time.After(lookInterval):
+		case <-ctx.Done():
+			return
+		}
+		for i := range helpers {
+			if h := &helpers[i]; len(h.waits) > 0 {
+				still := c.waits(h.PID)
+				h.waits = slices.DeleteFunc(h.waits, func(t proc.Thread) bool { return !slices.Contains(still, t) })
+			}
+		}
+	}
+	for i := range helpers {
+		helpers[i].addWaits()
+	}
+}
+
+// addWaits adds to the process what its waits tell: one in uninterruptible sleep before others.
+func (h *helper) addWaits() {
+	for _, t := range h.waits {
+		blocked := t.State == proc.Uninterruptible
+		if blocked && !h.Blocked || !h.waitsForFiles() {
+			h.WaitChannel, h.Blocked = t.WaitChannel, h.Blocked || blocked
+		}
+	}
+}
+
+// waits returns the threads of a process that are in uninterruptible sleep, or wait for a file
+// system.
+func (c *Collector) waits(pid int) []proc.Thread {
+	threads, err := c.Proc.Threads(pid)
+	if err != nil {
+		return nil // it has ended, or is not visible
+	}
+	return slices.DeleteFunc(threads, func(t proc.Thread) bool {
+		return t.State != proc.Uninterruptible && !isFileWait(t.WaitChannel)
+	})
 }
 
 // The variables by which a runtime tells a CNI plugin what to do.
@@ -84,7 +143,7 @@ func (c *Collector) addPlugins(s *Scan, children map[int][]proc.Process, parent,
 			continue
 		}
 		if isOCIRuntime(p.Comm) && parent == c.Server.PID {
-			h := helper{Process: c.process(p, RoleOCI)}
+			h := c.process(p, RoleOCI)
 			if h.id = lastArg(h.Command); h.id != "" {
 				s.helpers = append(s.helpers, h)
 			}
@@ -92,8 +151,8 @@ func (c *Collector) addPlugins(s *Scan, children map[int][]proc.Process, parent,
 		}
 		env, err := c.Proc.Environ(p.PID, cniCommand, cniArgs, cniContainer)
 		if err == nil && env[cniCommand] != "" {
-			h := helper{Process: c.process(p, RoleCNI), pod: podOfArgs(env[cniArgs]), id: env[cniContainer]}
-			h.Verb = env[cniCommand]
+			h := c.process(p, RoleCNI)
+			h.pod, h.id, h.Verb = podOfArgs(env[cniArgs]), env[cniContainer], env[cniCommand]
 			s.helpers = append(s.helpers, h)
 		}
 		c.addPlugins(s, children, p.PID, depth-1)
@@ -125,7 +184,7 @@ func isOCIRuntime(comm string) bool {
 
 // addShim adds a shim, or conmon, and the low-level runtimes below it.
 func (c *Collector) addShim(s *Scan, p proc.Process, children []proc.Process) {
-	shim := helper{Process: c.process(p, RoleShim)}
+	shim := c.process(p, RoleShim)
 	shim.id = flagValue(shim.Command, "-id", "-c", "--cid")
 	shim.pod = c.podOfBundle(&shim)
 	s.helpers = append(s.helpers, shim)
@@ -133,7 +192,8 @@ func (c *Collector) addShim(s *Scan, p proc.Process, children []proc.Process) {
 		if !isOCIRuntime(child.Comm) {
 			continue
 		}
-		h := helper{Process: c.process(child, RoleOCI), pod: shim.pod, id: shim.id}
+		h := c.process(child, RoleOCI)
+		h.pod, h.id = shim.pod, shim.id
 		if slices.Contains(h.Command, "exec") { // a probe, or somebody's
 			continue
 		}
@@ -177,18 +237,14 @@ func (c *Collector) podOfBundle(shim *helper) podName {
 }
 
 // process reads what is needed of a process to judge it.
-func (c *Collector) process(p proc.Process, role Role) Process {
-	found := Process{Process: p, Role: role, WaitChannel: c.Proc.WaitChannel(p.PID), Blocked: p.State == proc.Uninterruptible}
-	found.Command, _ = c.Proc.Command(p.PID)
-	found.Started, _ = c.Proc.Started(p)
-	if threads, err := c.Proc.Threads(p.PID); err == nil {
-		for _, t := range threads {
-			if t.State == proc.Uninterruptible && !found.Blocked || isFileWait(t.WaitChannel) && !found.waitsForFiles() {
-				found.WaitChannel, found.Blocked = t.WaitChannel, found.Blocked || t.State == proc.Uninterruptible
-			}
-		}
+func (c *Collector) process(p proc.Process, role Role) helper {
+	h := helper{Process: Process{Process: p, Role: role}, waits: c.waits(p.PID)}
+	if channel := c.Proc.WaitChannel(p.PID); !isFileWait(channel) {
+		h.WaitChannel = channel
 	}
-	return found
+	h.Command, _ = c.Proc.Command(p.PID)
+	h.Started, _ = c.Proc.Started(p)
+	return h
 }
 
 // flagValue returns the argument after one of the flags, "" if none is there.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
@@ -80,7 +81,7 @@ func TestScanFindsWhatWorksForAPod(t *testing.T) {
 	}
 	linkNamespaces(t, root, "10", "20")
 	c := &Collector{Proc: proc.FS(root), Server: cri.Server{PID: 10}, Now: func() time.Time { return now }}
-	s := c.Scan()
+	s := c.Scan(t.Context())
 	if s.hidden != nil {
 		t.Fatal(s.hidden)
 	}
@@ -108,9 +109,36 @@ func TestScanFindsWhatWorksForAPod(t *testing.T) {
 		t.Errorf("%+v", unlisted)
 	}
 	hidden := &Collector{Proc: proc.FS(root), Server: cri.Server{}}
-	if s := hidden.Scan(); s.hidden == nil || len(s.helpers) > 0 {
+	if s := hidden.Scan(t.Context()); s.hidden == nil || len(s.helpers) > 0 {
 		t.Errorf("without a server: %+v", s)
 	}
+}
+
+// Only what a thread waits for at each look is a hang: a busy disk lets every thread wait for
+// a moment.
+func TestWaitsThatEndAreNoHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := t.TempDir()
+		fakeProcess(t, root, 10, 1, "crio", 'S', nil)
+		for pid, wait := range map[int]string{21: "D", 22: "D", 23: "S"} {
+			fakeProcess(t, root, pid, 10, "runc", 'S', map[string]string{
+				"cmdline": fmt.Sprintf("runc\x00create\x00%d", pid), fmt.Sprintf("task/%d/stat", pid): fmt.Sprintf("%d (runc) %s 1 1", pid, wait),
+				fmt.Sprintf("task/%d/wchan", pid): "io_schedule",
+			})
+		}
+		linkNamespaces(t, root, "10")
+		time.AfterFunc(300*time.Millisecond, func() {
+			fakeProcess(t, root, 22, 10, "runc", 'S', map[string]string{"task/22/wchan": "0"})
+		})
+		c := &Collector{Proc: proc.FS(root), Server: cri.Server{PID: 10}, Now: time.Now}
+		got := map[int]string{}
+		for _, h := range c.Scan(t.Context()).helpers {
+			got[h.PID] = fmt.Sprint(h.Blocked, h.WaitChannel)
+		}
+		if want := map[int]string{21: "trueio_schedule", 22: "false", 23: "falseio_schedule"}; !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
 }
 
 func TestPaths(t *testing.T) {

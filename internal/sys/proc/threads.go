@@ -11,6 +11,7 @@ const maxThreads = 1024
 
 // Thread is a thread of a process.
 type Thread struct {
+	ID    int
 	State State
 	// WaitChannel is the kernel function in which it sleeps, "" if it does not sleep or the
 	// kernel does not show it.
@@ -31,7 +32,8 @@ func (f FS) Threads(pid int) ([]Thread, error) {
 	}
 	var all []Thread
 	for _, name := range names {
-		if _, err := strconv.Atoi(name); err != nil {
+		id, err := strconv.Atoi(name)
+		if err != nil {
 			continue
 		}
 		var p Process
@@ -43,7 +45,7 @@ func (f FS) Threads(pid int) ([]Thread, error) {
 		if string(channel) == "0" {
 			channel = nil
 		}
-		all = append(all, Thread{p.State, string(channel)})
+		all = append(all, Thread{id, p.State, string(channel)})
 	}
 	return all, nil
 }

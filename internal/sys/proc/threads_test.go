@@ -21,7 +21,7 @@ func TestThreadsHaveStatesOfTheirOwn(t *testing.T) {
 	})
 	got, err := root.Threads(10)
 	slices.SortFunc(got, func(a, b Thread) int { return len(a.WaitChannel) - len(b.WaitChannel) })
-	if want := []Thread{{Sleeping, "futex_wait_queue"}, {Uninterruptible, "request_wait_answer"}}; err != nil || !slices.Equal(got, want) {
+	if want := []Thread{{10, Sleeping, "futex_wait_queue"}, {11, Uninterruptible, "request_wait_answer"}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := root.Threads(12); !errors.Is(err, ErrGone) {

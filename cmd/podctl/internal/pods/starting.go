@@ -139,7 +139,7 @@ func (l startingLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
 // examine returns the starting ones of the pods that the user selects, and the pods of which
 // the runtime lists nothing.
 func (l startingLister) examine(ctx context.Context, all []*inventory.Pod) (output.List, []*inventory.Pod) {
-	scan := l.collector.Scan()
+	scan := l.collector.Scan(ctx)
 	unlisted := l.collector.Unlisted(scan, all)
 	shown := slices.Concat(all, unlisted)
 	filter := l.opts.Resolve(shown)
