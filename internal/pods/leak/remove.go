@@ -51,11 +51,11 @@ func (r *Remover) Remove(ctx context.Context, earlier, now Leak) error {
 
 // removalByHand is the command that removes the files of addresses which still have the id.
 func (l Leak) removalByHand() string {
-	command := "grep -lZ " + l.ID
+	words := []string{"grep -lZ", l.ID}
 	for _, t := range l.Things {
-		command += " " + shellQuoted(t.Path)
+		words = append(words, shellQuoted(t.Path))
 	}
-	return command + " | xargs -0r rm removes it"
+	return strings.Join(words, " ") + " | xargs -0r rm removes it"
 }
 
 // shellQuoted is a word of a shell command.
