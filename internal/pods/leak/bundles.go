@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
 const (
@@ -68,29 +69,16 @@ func (s *scan) unlistedIn(dir string) (ids []string) {
 // readBundle reads the OCI configuration of a container, and returns the path of its root file
 // system, "" if that is not known.
 func (s *scan) readBundle(id, dir, evidence string) (root string) {
-	text, _, err := readFile(filepath.Join(s.path(dir), "config.json"), maxSpec)
+	text, err := bounded.ReadNoFollow(filepath.Join(s.path(dir), "config.json"), maxSpec)
 	var c spec
 	if err != nil || json.Unmarshal(text, &c) != nil {
 		return ""
 	}
-	a := c.Annotations
-	first := func(names ...string) string {
-		for _, name := range names {
-			if a[name] != "" {
-				return a[name]
-			}
-		}
-		return ""
-	}
-	sandbox := first("io.kubernetes.cri.sandbox-id", "io.kubernetes.cri-o.SandboxID")
+	sandbox := cmp.Or(c.Annotations["io.kubernetes.cri.sandbox-id"], c.Annotations["io.kubernetes.cri-o.SandboxID"])
 	if sandbox == "" {
 		return c.Root.Path // of another client in this namespace of containerd
 	}
-	t := Trace{CRI: true, Runtime: evidence, Pod: PodName{
-		first("io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"),
-		first("io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name"),
-		types.UID(first("io.kubernetes.cri.sandbox-uid", "io.kubernetes.pod.uid")),
-	}}
+	t := Trace{CRI: true, Runtime: evidence, Pod: pod.OCIIdentity(c.Annotations)}
 	if sandbox != id {
 		t.Sandbox = sandbox
 	}

@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
 const (
@@ -42,7 +43,7 @@ func (s *scan) readCache() {
 		s.unread("%s has more than %d files", cacheDir, maxCached)
 	}
 	for _, name := range names {
-		text, _, err := readFile(filepath.Join(s.path(cacheDir), name), maxCachedFile)
+		text, err := bounded.ReadNoFollow(filepath.Join(s.path(cacheDir), name), maxCachedFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -57,7 +58,7 @@ func (s *scan) readCache() {
 		t := Trace{NetworkNamespace: resolved(c.NetNS), CgroupParent: c.CapabilityArgs.CgroupPath}
 		if args["K8S_POD_INFRA_CONTAINER_ID"] == c.ContainerID {
 			t.CRI = true
-			t.Pod = PodName{args["K8S_POD_NAMESPACE"], args["K8S_POD_NAME"], types.UID(args["K8S_POD_UID"])}
+			t.Pod = pod.CNIIdentity(args)
 		}
 		s.trace(c.ContainerID, t)
 		var network struct {

@@ -45,7 +45,7 @@ type sighting struct {
 type Known struct {
 	// Pods are those of live podctl processes beside the listed ones; Unknown is why there may
 	// be more, "" if there are not.
-	Pods    map[types.UID]PodName
+	Pods    map[types.UID]pod.Identity
 	Unknown string
 }
 
@@ -99,7 +99,7 @@ func (f *Finder) runtime(ctx context.Context) (r Runtime, why string, err error)
 
 // look is one look: list, scan, list.
 func (f *Finder) look(ctx context.Context, r Runtime, known *Known) (Findings, error) {
-	facts := Facts{Listed: map[string]bool{}, Pods: map[types.UID]PodName{}, Now: f.Now()}
+	facts := Facts{Listed: map[string]bool{}, Pods: map[types.UID]pod.Identity{}, Now: f.Now()}
 	if err := f.list(ctx, &facts); err != nil {
 		return Findings{}, err
 	}
@@ -134,11 +134,11 @@ func (f *Finder) list(ctx context.Context, facts *Facts) error {
 		for _, c := range p.Containers {
 			facts.Listed[c.SandboxID] = true
 		}
-		facts.Pods[p.UID] = PodName{p.Namespace, p.Name, p.UID}
+		facts.Pods[p.UID] = pod.Identity{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
 	}
 	for uid := range pod.UIDs(listed) {
 		if _, ok := facts.Pods[uid]; !ok {
-			facts.Pods[uid] = PodName{UID: uid}
+			facts.Pods[uid] = pod.Identity{UID: uid}
 		}
 	}
 	delete(facts.Listed, "")

@@ -2,6 +2,7 @@ package leak
 
 import (
 	"cmp"
+	"github.com/podctl/podctl/internal/pod"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ type Facts struct {
 	Listed map[string]bool
 	// Pods are those that the runtime lists or a podctl process has. PodsUnknown is why there
 	// may be more, "" if there are not.
-	Pods        map[types.UID]PodName
+	Pods        map[types.UID]pod.Identity
 	PodsUnknown string
 	// ListedNamespaces are the network namespaces of the listed sandboxes, nil if not known.
 	ListedNamespaces map[string]bool
@@ -196,7 +197,7 @@ func (j *judge) assumption(id string, things []Thing) string {
 }
 
 // podOf is the pod of a group, as far as its traces tell.
-func (j *judge) podOf(id string, things []Thing) PodName {
+func (j *judge) podOf(id string, things []Thing) pod.Identity {
 	var t Trace
 	for _, id := range ids(id, things) {
 		t = t.merge(j.Traces[id])
@@ -216,7 +217,7 @@ func (j *judge) addPodCgroups(leaks []Leak, cgroups []Thing) []Leak {
 			continue
 		}
 		if j.old(c) && j.Runtime.ownsCgroup(c.Path) && !j.inUse(c) {
-			leaks = append(leaks, Leak{ID: string(c.Pod), Pod: PodName{UID: c.Pod}, Evidence: "it is below " + j.Runtime.CgroupRoot, Things: []Thing{c}})
+			leaks = append(leaks, Leak{ID: string(c.Pod), Pod: pod.Identity{UID: c.Pod}, Evidence: "it is below " + j.Runtime.CgroupRoot, Things: []Thing{c}})
 		}
 	}
 	return leaks

@@ -2,6 +2,7 @@ package leak
 
 import (
 	"fmt"
+	"github.com/podctl/podctl/internal/pod"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ var (
 	noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	// old is when things were made that have settled.
 	old = noon.Add(-time.Hour)
-	web = PodName{"default", "web", "uid-web"}
+	web = pod.Identity{Namespace: "default", Name: "web", UID: "uid-web"}
 )
 
 // ownRuntime has its network namespaces and a cgroup to itself.
@@ -77,7 +78,7 @@ func TestJudge(t *testing.T) {
 			Scan: Scan{Runtime: ownRuntime, Things: []Thing{lease, podGroup, netns, process, shim}, Traces: map[string]Trace{
 				"s": bundle.merge(Trace{NetworkNamespace: netns.Path}),
 			}},
-			Listed: map[string]bool{"s": true, "c": true}, Pods: map[types.UID]PodName{"uid-web": web},
+			Listed: map[string]bool{"s": true, "c": true}, Pods: map[types.UID]pod.Identity{"uid-web": web},
 		}, ""},
 		{"a container that is gone of a sandbox that is listed", Facts{
 			Scan: Scan{Runtime: ownRuntime, Things: []Thing{process, lease}, Traces: map[string]Trace{
@@ -105,22 +106,22 @@ func TestJudge(t *testing.T) {
 		}, "unlisted shim shim (pid 8)\n"},
 		{"another runtime's shim", Facts{
 			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, process}, Traces: map[string]Trace{"s": {CRI: true, Pod: web, Foreign: true}, "c": {CRI: true, Pod: web}}, Other: "containerd-shim (pid 7)"},
-			Pods: map[types.UID]PodName{"uid-web": web},
+			Pods: map[types.UID]pod.Identity{"uid-web": web},
 		}, ""},
 		{"an address of nobody known", Facts{
 			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}},
 		}, "unlisted address 10.0.0.2 of network net\n"},
 		{"an address of an earlier sandbox of a pod, on a host with one runtime", Facts{
 			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}},
-			Pods: map[types.UID]PodName{"uid-web": web},
+			Pods: map[types.UID]pod.Identity{"uid-web": web},
 		}, "s default/web: address 10.0.0.2 of network net (this runtime has a pod of its UID, and no other runtime is seen on this host)\n"},
 		{"the same beside another runtime", Facts{
 			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}, Other: "crio (pid 7)"},
-			Pods: map[types.UID]PodName{"uid-web": web},
+			Pods: map[types.UID]pod.Identity{"uid-web": web},
 		}, "unlisted address 10.0.0.2 of network net\nother crio (pid 7)\n"},
 		{"a pod of the UID that has another name", Facts{
 			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, Pod: web}}},
-			Pods: map[types.UID]PodName{"uid-web": {"default", "copy", "uid-web"}},
+			Pods: map[types.UID]pod.Identity{"uid-web": {Namespace: "default", Name: "copy", UID: "uid-web"}},
 		}, "unlisted address 10.0.0.2 of network net\n"},
 		{"a sandbox of the cache, on a host with one runtime", Facts{
 			Scan: Scan{Runtime: sharedRuntime, Things: []Thing{lease, shared}, Traces: map[string]Trace{"s": cached}},

@@ -2,6 +2,7 @@ package leak
 
 import (
 	"cmp"
+	"github.com/podctl/podctl/internal/pod"
 	"slices"
 	"strings"
 	"time"
@@ -64,17 +65,11 @@ func (t Thing) same(other Thing) bool {
 	return t == other
 }
 
-// PodName is what a trace tells about the pod. Each field is "" if it is not known.
-type PodName struct {
-	Namespace, Name string
-	UID             types.UID
-}
-
 // Trace is what the host tells about a container or sandbox beside the things of it.
 type Trace struct {
 	// Sandbox is that of a container, "" if it is not known or the id is a sandbox's.
 	Sandbox string
-	Pod     PodName
+	Pod     pod.Identity
 	// CRI: it was created through the CRI, as far as can be seen. The namespace k8s.io of
 	// containerd may have others: nerdctl -n k8s.io.
 	CRI bool
@@ -107,7 +102,7 @@ type Leak struct {
 	// ID is the sandbox's, or that of a container of which the sandbox is not known, or the
 	// pod's UID. It is the path of a namespace of which nothing else is known.
 	ID  string
-	Pod PodName
+	Pod pod.Identity
 	// Evidence is why it is known to be this runtime's. Assumed: it is only likely to be, and is
 	// never removed.
 	Evidence string

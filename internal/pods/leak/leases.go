@@ -70,22 +70,15 @@ func (s *scan) readNetwork(dir string) {
 
 // readLease returns the id that has a lease, "" if the file has none.
 func readLease(path string) (id string, info fs.FileInfo, err error) {
-	text, info, err := readFile(path, maxLeaseFile)
-	id, _, _ = strings.Cut(strings.TrimSpace(string(text)), "\n") // the interface
-	return strings.TrimSpace(id), info, err
-}
-
-// readFile reads a regular file that is no symbolic link.
-func readFile(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := bounded.OpenNoFollow(path)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
 	defer func() { _ = f.Close() }() // it is only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
+	if info, err = f.Stat(); err != nil {
+		return "", nil, err
 	}
-	text, err := bounded.All(f, limit)
-	return text, info, err
+	text, err := bounded.All(f, maxLeaseFile)
+	id, _, _ = strings.Cut(strings.TrimSpace(string(text)), "\n") // the interface
+	return strings.TrimSpace(id), info, err
 }

@@ -14,15 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-var (
-	// ociRuntimes are programs that shims call.
-	ociRuntimes = []string{"runc", "crun", "youki", "runsc", "kata-runtime"}
-	// containerID is an id in the arguments of a program.
-	containerID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
-)
+// containerID is an id in the arguments of a program.
+var containerID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 
 // readProcesses finds shims, programs that work on a container now, and other runtimes.
 func (s *scan) readProcesses() {
@@ -53,10 +50,10 @@ func (s *scan) readProcesses() {
 		name := filepath.Base(args[0])
 		switch {
 		case strings.HasPrefix(name, "containerd-shim"):
-			s.readShim(p, flagsOf(args[1:]))
+			s.readShim(p, proc.Flags(args[1:]))
 		case name == "conmon":
-			s.readMonitor(p, flagsOf(args[1:]))
-		case slices.Contains(ociRuntimes, name):
+			s.readMonitor(p, proc.Flags(args[1:]))
+		case proc.IsOCIRuntime(name):
 			for _, id := range containerID.FindAllString(strings.Join(args, " "), -1) {
 				s.trace(id, Trace{Busy: name + " (pid " + strconv.Itoa(pid) + ")"})
 			}
@@ -100,7 +97,7 @@ func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 	t := Trace{CRI: true, Runtime: evidence}
 	// k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
 	if parts := strings.Split(flags["n"], "_"); len(parts) == 6 && parts[0] == "k8s" {
-		t.Pod = PodName{parts[3], parts[2], types.UID(parts[4])}
+		t.Pod = pod.Identity{Namespace: parts[3], Name: parts[2], UID: types.UID(parts[4])}
 	}
 	s.trace(id, t)
 	dir := flags["b"]
@@ -149,25 +146,6 @@ func (s *scan) sameSocket(path string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// flagsOf returns the values of -NAME VALUE, --NAME VALUE and --NAME=VALUE.
-func flagsOf(args []string) map[string]string {
-	flags := map[string]string{}
-	for i, arg := range args {
-		name, isFlag := strings.CutPrefix(arg, "-")
-		if !isFlag {
-			continue
-		}
-		name, value, assigned := strings.Cut(strings.TrimPrefix(name, "-"), "=")
-		if !assigned && i+1 < len(args) {
-			value = args[i+1]
-		}
-		if _, known := flags[name]; !known {
-			flags[name] = value
-		}
-	}
-	return flags
-}
-
 // maxProcesses bounds the processes of one container that are looked at.
 const maxProcesses = 4096
 
@@ -206,7 +184,7 @@ func (s *scan) readCgroup(tree *cgroup.Tree, id, path string) {
 	group := Thing{Kind: Cgroup, ID: id, Path: path, Since: made(tree.File(path, "memory", ""))}
 	var t Trace
 	if ofPod {
-		t = Trace{CRI: true, CgroupParent: parent, Pod: PodName{UID: uid}}
+		t = Trace{CRI: true, CgroupParent: parent, Pod: pod.Identity{UID: uid}}
 	}
 	var processes []Thing
 	for _, pid := range pids {

@@ -88,7 +88,7 @@ func (r *Remover) stillOf(t Thing) (bool, error) {
 		if len(args) == 0 {
 			return false, proc.ErrGone // it has exited
 		}
-		flags := flagsOf(args[1:])
+		flags := proc.Flags(args[1:])
 		return flags["id"] == t.ID || flags["c"] == t.ID, nil
 	}
 	cgroups, err := r.Host.Procs.Cgroups(t.PID)

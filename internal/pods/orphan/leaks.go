@@ -20,9 +20,9 @@ func (f *Finder) FindLeaks(ctx context.Context, v *View) error {
 	if f.Leaks == nil {
 		return nil
 	}
-	known := leak.Known{Pods: map[types.UID]leak.PodName{}}
+	known := leak.Known{Pods: map[types.UID]pod.Identity{}}
 	for _, p := range v.Pods {
-		known.Pods[p.UID] = leak.PodName{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
+		known.Pods[p.UID] = pod.Identity{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
 	}
 	owned, err := v.Answers.OwnedPods()
 	if err != nil {
@@ -30,7 +30,7 @@ func (f *Finder) FindLeaks(ctx context.Context, v *View) error {
 	}
 	for uid := range owned {
 		if _, ok := known.Pods[uid]; !ok {
-			known.Pods[uid] = leak.PodName{UID: uid}
+			known.Pods[uid] = pod.Identity{UID: uid}
 		}
 	}
 	v.Leaks, err = f.Leaks.Find(ctx, &known)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/leak"
 )
 
@@ -16,11 +17,11 @@ func TestLeakIsAnOrphan(t *testing.T) {
 		title, name, why string
 	}{
 		{
-			leak.Leak{ID: "3f9c1b2a44d0e7788", Pod: leak.PodName{Namespace: "default", Name: "web", UID: "u"}, Evidence: "its shim serves /run/c.sock", Things: mounts},
+			leak.Leak{ID: "3f9c1b2a44d0e7788", Pod: pod.Identity{Namespace: "default", Name: "web", UID: "u"}, Evidence: "its shim serves /run/c.sock", Things: mounts},
 			"default/web", "u", "shim shim (pid 8), 2 mounts of 3f9c1b2a44d0e, which the runtime does not list; its shim serves /run/c.sock",
 		},
 		{
-			leak.Leak{ID: "u", Pod: leak.PodName{UID: "u"}, Evidence: "it is below podctl-1a", Things: []leak.Thing{{Kind: leak.Cgroup, Pod: "u", Path: "/podctl-1a/podu"}}},
+			leak.Leak{ID: "u", Pod: pod.Identity{UID: "u"}, Evidence: "it is below podctl-1a", Things: []leak.Thing{{Kind: leak.Cgroup, Pod: "u", Path: "/podctl-1a/podu"}}},
 			"u", "u", "cgroup podu of a pod that nobody has; it is below podctl-1a",
 		},
 		{

@@ -1,12 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/podctl/podctl/internal/sys/bounded"
@@ -32,39 +32,16 @@ type Program struct {
 // and command line.
 func (p Program) RuntimeConfig() []string {
 	cni := []string{"/etc/cni/net.d/*", "/etc/crictl.yaml"}
+	flags := proc.Flags(p.Args)
 	switch p.Comm {
 	case "containerd":
-		file := p.Flag("config", "c")
-		if file == "" {
-			file = "/etc/containerd/config.toml"
-		}
+		file := cmp.Or(flags["config"], flags["c"], "/etc/containerd/config.toml")
 		return append([]string{file, filepath.Join(filepath.Dir(file), "conf.d/*.toml"), filepath.Join(filepath.Dir(file), "certs.d/*/hosts.toml")}, cni...)
 	case "crio":
-		file, dir := p.Flag("config", "c"), p.Flag("config-dir", "d")
-		if file == "" {
-			file = "/etc/crio/crio.conf"
-		}
-		if dir == "" {
-			dir = "/etc/crio/crio.conf.d"
-		}
+		file, dir := cmp.Or(flags["config"], flags["c"], "/etc/crio/crio.conf"), cmp.Or(flags["config-dir"], flags["d"], "/etc/crio/crio.conf.d")
 		return append([]string{file, dir + "/*", "/etc/containers/registries.conf", "/etc/containers/registries.conf.d/*", "/etc/containers/storage.conf"}, cni...)
 	}
 	return cni
-}
-
-// Flag returns the value of a flag of the command line.
-func (p Program) Flag(names ...string) string {
-	for i, arg := range p.Args {
-		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		switch {
-		case !strings.HasPrefix(arg, "-") || !slices.Contains(names, name):
-		case given:
-			return value
-		case i+1 < len(p.Args):
-			return p.Args[i+1]
-		}
-	}
-	return ""
 }
 
 // ReadConfig returns the command line of a program and the files that patterns match, as the

@@ -37,7 +37,7 @@ func SecretValues(podDirs ...string) [][]byte {
 					case err != nil || !e.Type().IsRegular() || slices.Contains(openFiles, e.Name()): // a link leads to what is seen anyway
 						return nil
 					}
-					if value, err := readSecret(path); err == nil && len(value) > 0 {
+					if value, err := bounded.ReadNoFollow(path, maxSecret); err == nil && len(value) > 0 {
 						values = append(values, value)
 					}
 					return nil
@@ -46,13 +46,4 @@ func SecretValues(podDirs ...string) [][]byte {
 		}
 	}
 	return values
-}
-
-func readSecret(path string) ([]byte, error) {
-	f, err := bounded.OpenNoFollow(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it is only read
-	return bounded.All(f, maxSecret)
 }

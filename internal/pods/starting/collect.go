@@ -69,11 +69,11 @@ func (c *Collector) Unlisted(s Scan, listed []*inventory.Pod) []*inventory.Pod {
 		}
 	}
 	for _, h := range s.helpers {
-		if h.Role != RoleCNI || h.Verb != "ADD" || h.pod.uid == "" || h.pod.name == "" || known[h.pod.uid] {
+		if h.Role != RoleCNI || h.Verb != "ADD" || h.pod.UID == "" || h.pod.Name == "" || known[h.pod.UID] {
 			continue // a shim may be another runtime's
 		}
-		known[h.pod.uid] = true
-		found = append(found, &inventory.Pod{UID: h.pod.uid, Namespace: h.pod.namespace, Name: h.pod.name})
+		known[h.pod.UID] = true
+		found = append(found, &inventory.Pod{UID: h.pod.UID, Namespace: h.pod.Namespace, Name: h.pod.Name})
 	}
 	return found
 }
@@ -190,7 +190,7 @@ func isOfPod(h *helper, p *inventory.Pod) bool {
 			return true
 		}
 	}
-	return h.pod.uid != "" && h.pod.uid == p.GivenUID() && h.pod.name == p.Name && h.pod.namespace == p.Namespace
+	return h.pod.UID != "" && h.pod == pod.Identity{Namespace: p.Namespace, Name: p.Name, UID: p.GivenUID()}
 }
 
 // rootOf returns the root directory of the pod's owner, by which podctl sees its paths.

@@ -64,8 +64,3 @@ func isFileWait(channel string) bool {
 	}
 	return false
 }
-
-// isShim reports whether a process of that name is between a runtime and its containers.
-func isShim(comm string) bool {
-	return strings.HasPrefix(comm, "containerd-shim") || strings.HasPrefix(comm, "conmon")
-}

@@ -1,17 +1,16 @@
 package starting
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -19,17 +18,12 @@ import (
 // helper is a process that works for a pod or a container, with what names that.
 type helper struct {
 	Process
-	pod podName
+	// pod is what the process's environment or its container's configuration names.
+	pod pod.Identity
 	id  string // of the container or sandbox, "" if that is not known
 	// waits are its threads that were in uninterruptible sleep, or waited for a file system, at
 	// each look.
 	waits []proc.Thread
-}
-
-// podName is what a process's environment or a container's configuration says of a pod.
-type podName struct {
-	uid             types.UID
-	namespace, name string
 }
 
 // Scan is what all pods share: the processes that work for pods, as they were at one time.
@@ -58,7 +52,7 @@ func (c *Collector) Scan(ctx context.Context) Scan {
 	for _, list := range children {
 		for _, p := range list {
 			switch {
-			case isShim(p.Comm):
+			case p.IsShim():
 				if same, err := c.Proc.SameUserAndMounts(p, c.Server.PID); err != nil || !same {
 					continue // its name, arguments and files are those that a container or a user chose
 				}
@@ -139,10 +133,10 @@ func (c *Collector) addPlugins(s *Scan, children map[int][]proc.Process, parent,
 		return
 	}
 	for _, p := range children[parent] {
-		if isShim(p.Comm) {
+		if p.IsShim() {
 			continue
 		}
-		if isOCIRuntime(p.Comm) && parent == c.Server.PID {
+		if proc.IsOCIRuntime(p.Comm) && parent == c.Server.PID {
 			h := c.process(p, RoleOCI)
 			if h.id = lastArg(h.Command); h.id != "" {
 				s.helpers = append(s.helpers, h)
@@ -160,36 +154,24 @@ func (c *Collector) addPlugins(s *Scan, children map[int][]proc.Process, parent,
 }
 
 // podOfArgs reads "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web;…".
-func podOfArgs(args string) podName {
-	var p podName
-	for pair := range strings.SplitSeq(args, ";") {
-		switch key, value, _ := strings.Cut(pair, "="); key {
-		case "K8S_POD_UID":
-			p.uid = types.UID(value)
-		case "K8S_POD_NAMESPACE":
-			p.namespace = value
-		case "K8S_POD_NAME":
-			p.name = value
-		}
+func podOfArgs(text string) pod.Identity {
+	args := map[string]string{}
+	for pair := range strings.SplitSeq(text, ";") {
+		key, value, _ := strings.Cut(pair, "=")
+		args[key] = value
 	}
-	return p
-}
-
-// isOCIRuntime reports whether a process of that name creates and starts containers. runc's
-// second process has a name of its own.
-func isOCIRuntime(comm string) bool {
-	name, _, _ := strings.Cut(comm, ":")
-	return slices.Contains([]string{"runc", "crun", "youki", "runsc", "kata-runtime"}, name)
+	return pod.CNIIdentity(args)
 }
 
 // addShim adds a shim, or conmon, and the low-level runtimes below it.
 func (c *Collector) addShim(s *Scan, p proc.Process, children []proc.Process) {
 	shim := c.process(p, RoleShim)
-	shim.id = flagValue(shim.Command, "-id", "-c", "--cid")
-	shim.pod = c.podOfBundle(&shim)
+	flags := proc.Flags(shim.Command)
+	shim.id = cmp.Or(flags["id"], flags["c"], flags["cid"])
+	shim.pod = podOfBundle(cmp.Or(flags["b"], flags["bundle"], c.Proc.WorkingDir(p.PID)))
 	s.helpers = append(s.helpers, shim)
 	for _, child := range children {
-		if !isOCIRuntime(child.Comm) {
+		if !proc.IsOCIRuntime(child.Comm) {
 			continue
 		}
 		h := c.process(child, RoleOCI)
@@ -207,33 +189,16 @@ func (c *Collector) addShim(s *Scan, p proc.Process, children []proc.Process) {
 // maxSpec bounds the configuration of a container, in bytes.
 const maxSpec = 1 << 20
 
-// podOfBundle returns the pod that the configuration of the shim's container names.
-func (c *Collector) podOfBundle(shim *helper) podName {
-	dir := c.Proc.WorkingDir(shim.PID)
-	if bundle := flagValue(shim.Command, "-b", "--bundle"); bundle != "" {
-		dir = bundle
-	}
-	f, err := bounded.OpenNoFollow(filepath.Join(dir, "config.json"))
-	if err != nil {
-		return podName{}
-	}
-	defer func() { _ = f.Close() }() // it is only read
+// podOfBundle returns the pod that the configuration of the container of a bundle names.
+func podOfBundle(dir string) pod.Identity {
 	var spec struct {
 		Annotations map[string]string `json:"annotations"`
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxSpec))
+	text, err := bounded.ReadNoFollow(filepath.Join(dir, "config.json"), maxSpec)
 	if err != nil || json.Unmarshal(text, &spec) != nil {
-		return podName{}
+		return pod.Identity{}
 	}
-	for _, keys := range [][3]string{
-		{"io.kubernetes.cri.sandbox-uid", "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.sandbox-name"},
-		{"io.kubernetes.pod.uid", "io.kubernetes.pod.namespace", "io.kubernetes.pod.name"},
-	} {
-		if uid := spec.Annotations[keys[0]]; uid != "" {
-			return podName{types.UID(uid), spec.Annotations[keys[1]], spec.Annotations[keys[2]]}
-		}
-	}
-	return podName{}
+	return pod.OCIIdentity(spec.Annotations)
 }
 
 // process reads what is needed of a process to judge it.
@@ -245,16 +210,6 @@ func (c *Collector) process(p proc.Process, role Role) helper {
 	h.Command, _ = c.Proc.Command(p.PID)
 	h.Started, _ = c.Proc.Started(p)
 	return h
-}
-
-// flagValue returns the argument after one of the flags, "" if none is there.
-func flagValue(args []string, flags ...string) string {
-	for i, a := range args {
-		if slices.Contains(flags, a) && i+1 < len(args) {
-			return args[i+1]
-		}
-	}
-	return ""
 }
 
 func lastArg(args []string) string {

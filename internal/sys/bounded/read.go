@@ -32,6 +32,16 @@ func Read(path string, max int64) ([]byte, error) {
 	return All(f, max)
 }
 
+// ReadNoFollow is Read, except that the path must not name a symlink.
+func ReadNoFollow(path string, max int64) ([]byte, error) {
+	f, err := OpenNoFollow(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	return All(f, max)
+}
+
 // All returns the rest of an open regular file if the file has at most max
 // bytes, else a *TooLargeError.
 func All(f *os.File, max int64) ([]byte, error) {

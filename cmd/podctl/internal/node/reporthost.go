@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pods/report"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // runtimeProcess is the process that serves the endpoint.
@@ -76,11 +77,10 @@ func (r *reporter) kubeletConfig(ctx context.Context) ([]report.File, error) {
 	if file := k.ConfigFile(); file != "" {
 		paths = append(paths, file)
 	}
-	p := report.Program{PID: k.PID, Args: args}
-	if dir := p.Flag("config-dir"); dir != "" {
+	if dir := proc.Flags(args)["config-dir"]; dir != "" {
 		paths = append(paths, dir+"/*")
 	}
-	return p.ReadConfig(r.env.Procs, paths)
+	return report.Program{PID: k.PID, Args: args}.ReadConfig(r.env.Procs, paths)
 }
 
 func (r *reporter) kubeletLog(ctx context.Context) ([]report.File, error) {
