@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -131,13 +132,16 @@ func (s *scan) mounted(id, path string) time.Time {
 
 // readNamespaces finds the network namespaces in the runtime's directory.
 func (s *scan) readNamespaces() {
-	by, unknown := s.occupants()
+	by, unread := s.host.occupants()
 	for _, m := range s.mounts {
 		if m.FSType != "nsfs" || filepath.Dir(m.Mountpoint) != s.Runtime.NamespaceDir || !strings.HasPrefix(m.Root, "net:") {
 			continue
 		}
-		if who := cmp.Or(by[m.Root], unknown); who != "" {
-			s.Occupants[m.Mountpoint] = who
+		switch pid := by[m.Root]; {
+		case pid != 0:
+			s.Occupants[m.Mountpoint] = "process " + strconv.Itoa(pid)
+		case unread != nil:
+			s.Occupants[m.Mountpoint] = unread.Error()
 		}
 		s.add(Thing{Kind: Namespace, ID: s.inNamespace(m.Root), Path: m.Mountpoint, Since: made(s.path(m.Mountpoint))})
 	}

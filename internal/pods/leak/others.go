@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -61,23 +60,23 @@ func (s *scan) supervisorsOf(pid int) (found []int) {
 	return found
 }
 
-// occupants returns a process of each network namespace; unknown is the process of which that
-// cannot be read, "" if there is none.
-func (s *scan) occupants() (by map[string]string, unknown string) {
-	pids, err := s.host.Procs.PIDs()
+// occupants returns a process of each network namespace by the namespace, such as net:[4026531840];
+// unread is why there may be another one in any of them.
+func (h Host) occupants() (by map[string]int, unread error) {
+	pids, err := h.Procs.PIDs()
 	if err != nil {
-		return nil, err.Error()
+		return nil, err
 	}
-	by = map[string]string{}
+	by = map[string]int{}
 	for _, pid := range pids {
-		ns, err := s.host.Procs.Namespace(pid, "net")
+		ns, err := h.Procs.Namespace(pid, "net")
 		switch {
 		case err == nil:
-			by[ns] = "process " + strconv.Itoa(pid)
+			by[ns] = pid
 		case pid == 1 && errors.Is(err, fs.ErrPermission): // init, which may have more rights, is in no pod's
 		case !errors.Is(err, proc.ErrGone):
-			unknown = err.Error()
+			unread = err
 		}
 	}
-	return by, unknown
+	return by, unread
 }

@@ -117,19 +117,12 @@ func (r *Remover) removeNamespace(path string) error {
 	if err := unix.Lstat(path, &st); err != nil {
 		return err
 	}
-	name := fmt.Sprintf("net:[%d]", st.Ino)
-	pids, err := r.Host.Procs.PIDs()
-	if err != nil {
-		return err
-	}
-	for _, pid := range pids {
-		switch ns, err := r.Host.Procs.Namespace(pid, "net"); {
-		case pid == 1 && errors.Is(err, fs.ErrPermission): // init, which may have more rights, is in no pod's
-		case err != nil && !errors.Is(err, proc.ErrGone):
-			return hint.With(err, fmt.Sprintf("lsns -t net -o NS,NPROCS,NSFS; if no process is in it, umount %[1]s && rm %[1]s removes it", shellQuoted(path)))
-		case err == nil && ns == name:
-			return hint.Errorf(fmt.Sprintf("ls -l /proc/%d/exe; umount %[2]s && rm %[2]s removes it", pid, shellQuoted(path)), "process %d is in it", pid)
-		}
+	by, unread := r.Host.occupants()
+	switch pid := by[fmt.Sprintf("net:[%d]", st.Ino)]; {
+	case pid != 0:
+		return hint.Errorf(fmt.Sprintf("ls -l /proc/%d/exe; umount %[2]s && rm %[2]s removes it", pid, shellQuoted(path)), "process %d is in it", pid)
+	case unread != nil:
+		return hint.With(unread, fmt.Sprintf("lsns -t net -o NS,NPROCS,NSFS; if no process is in it, umount %[1]s && rm %[1]s removes it", shellQuoted(path)))
 	}
 	if err := r.detach(path); err != nil {
 		return err
