@@ -24,13 +24,6 @@ import (
 	"github.com/podctl/podctl/internal/pods/target"
 )
 
-// podsOptions are the options of `podctl pods`.
-type podsOptions struct {
-	shell.Globals
-	inventory.Filter
-	shell.ListOptions
-}
-
 // What podctl has in place of flags of crictl pods.
 const (
 	newestLast  = "--sort-by .metadata.creationTimestamp"
@@ -62,15 +55,11 @@ func podsCommand(e *shell.Env) *cmdline.Command {
 			&cli.BoolFlag{Name: "orphans", Usage: "only pods whose podctl process has exited"},
 		),
 		Action: func(c *cli.Context) error {
-			o := podsOptions{Globals: shell.ReadGlobals(c)}
-			var err error
-			if o.Filter, err = readPodFilter(c); err != nil {
+			o, err := readPodList(c)
+			if err != nil {
 				return err
 			}
 			o.Owner, o.Terminating, o.Abandoned = c.String("owner"), c.Bool("terminating"), c.Bool("orphans")
-			if o.ListOptions, err = shell.ReadList(c); err != nil {
-				return err
-			}
 			return runPods(c.Context, e, o)
 		},
 	}
@@ -118,7 +107,7 @@ func readPodNames(words []string) ([]string, error) {
 	return names, nil
 }
 
-func runPods(ctx context.Context, e *shell.Env, o podsOptions) error {
+func runPods(ctx context.Context, e *shell.Env, o podListOptions) error {
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
 		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
 		if err != nil {
@@ -134,7 +123,7 @@ func runPods(ctx context.Context, e *shell.Env, o podsOptions) error {
 // podLister lists the pods of a runtime.
 type podLister struct {
 	env    *shell.Env
-	opts   podsOptions
+	opts   podListOptions
 	reader inventory.Reader
 	// client is nil before the first list.
 	client *cri.Client

@@ -24,13 +24,6 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-// startingOptions are the options of `podctl starting`.
-type startingOptions struct {
-	shell.Globals
-	inventory.Filter
-	shell.ListOptions
-}
-
 func startingCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "starting",
@@ -50,12 +43,8 @@ func startingCommand(e *shell.Env) *cmdline.Command {
 			"-o is " + output.Formats + ".",
 		Flags: append(podFilterFlags(), shell.ListFlags()...),
 		Action: func(c *cli.Context) error {
-			o := startingOptions{Globals: shell.ReadGlobals(c)}
-			var err error
-			if o.Filter, err = readPodFilter(c); err != nil {
-				return err
-			}
-			if o.ListOptions, err = shell.ReadList(c); err != nil {
+			o, err := readPodList(c)
+			if err != nil {
 				return err
 			}
 			return runStarting(c.Context, e, o)
@@ -66,7 +55,7 @@ func startingCommand(e *shell.Env) *cmdline.Command {
 // logLines is how many lines of the log of a container that failed are read.
 const logLines = 3
 
-func runStarting(ctx context.Context, e *shell.Env, o startingOptions) error {
+func runStarting(ctx context.Context, e *shell.Env, o podListOptions) error {
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
 		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
 		if err != nil {
@@ -77,7 +66,8 @@ func runStarting(ctx context.Context, e *shell.Env, o startingOptions) error {
 		if err != nil {
 			return err
 		}
-		l := startingLister{env: e, opts: o, reader: shell.NewReader(e, dir), warn: new(sync.Once)}
+		l := &startingLister{stuckLister: stuckLister{env: e, opts: o, reader: shell.NewReader(e, dir)}}
+		l.examine = l.examinePods
 		l.reader.Kubelet = owners.KubeletAlways
 		l.collector = &starting.Collector{
 			Describe: describe.Collector{
@@ -85,44 +75,43 @@ func runStarting(ctx context.Context, e *shell.Env, o startingOptions) error {
 			},
 			Proc: e.Procs, Cgroups: cgroup.Mounts, Server: cri.ServerOf(endpoint), Now: e.Now, Log: readLog(e.Procs),
 		}
-		client, stop, err := shell.Connect(ctx, e, o.Globals)
-		if err != nil {
-			return o.Show(ctx, e, "", func(ctx context.Context) (output.List, error) { return l.reported(ctx, err) })
-		}
-		defer stop()
-		l.client, l.collector.Runtime, l.collector.Describe.Runtime = client, client, client
-		l.collector.Pulls = pulls.NewReader(client, e.Now).List
-		return o.Show(ctx, e, "no starting pods", l.list)
+		return l.show(ctx, "no starting pods", func(client *cri.Client) {
+			l.collector.Runtime, l.collector.Describe.Runtime = client, client
+			l.collector.Pulls = pulls.NewReader(client, e.Now).List
+		})
 	})
 }
 
 // startingLister lists pods that should run and do not.
 type startingLister struct {
-	env       *shell.Env
-	opts      startingOptions
-	client    *cri.Client
-	reader    inventory.Reader
+	stuckLister
 	collector *starting.Collector
-	warn      *sync.Once // about the kubelet
+	warn      sync.Once // about the kubelet
 }
 
-func (l startingLister) list(ctx context.Context) (output.List, error) {
-	all, answers, err := l.reader.Read(ctx, l.client, l.reader.Start(ctx))
-	switch {
-	case err != nil && l.opts.Watch:
-		return output.List{}, err
-	case err != nil:
-		return l.reported(ctx, err)
+// examinePods returns the starting ones of the pods that the user selects, and the pods of which
+// the runtime lists nothing.
+func (l *startingLister) examinePods(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
+	if answers != nil {
+		l.warnOfKubelet(&answers.Kubelet, all)
+		l.collector.Kubelet, l.collector.Describe.Kubelet = &answers.Kubelet, &answers.Kubelet
+	} else {
+		l.collector.Runtime, l.collector.Describe.Runtime = nil, nil
 	}
-	l.warnOfKubelet(&answers.Kubelet, all)
-	l.collector.Kubelet, l.collector.Describe.Kubelet = &answers.Kubelet, &answers.Kubelet
-	list, unlisted := l.examine(ctx, all)
-	all = append(all, unlisted...)
-	return list, missing(l.opts.Resolve(all).Unmatched(all), all, l.opts.Watch)
+	scan := l.collector.Scan(ctx)
+	unlisted := l.collector.Unlisted(scan, all)
+	shown := l.selected(all, unlisted)
+	var found []*startingPod
+	for i, f := range l.collector.Starting(ctx, scan, shown) {
+		if f != nil {
+			found = append(found, &startingPod{shown[i], f})
+		}
+	}
+	return startingList(found, l.env.Now()), unlisted
 }
 
 // warnOfKubelet warns if the pods that a kubelet desires are not known.
-func (l startingLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
+func (l *startingLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
 	err := k.Err
 	switch {
 	case k.FindErr != nil:
@@ -134,35 +123,6 @@ func (l startingLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
 	if err != nil && seen {
 		l.warn.Do(func() { fmt.Fprintf(l.env.Errw, "warning: pods that a kubelet desires are not known: %v\n", err) })
 	}
-}
-
-// examine returns the starting ones of the pods that the user selects, and the pods of which
-// the runtime lists nothing.
-func (l startingLister) examine(ctx context.Context, all []*inventory.Pod) (output.List, []*inventory.Pod) {
-	scan := l.collector.Scan(ctx)
-	unlisted := l.collector.Unlisted(scan, all)
-	shown := slices.Concat(all, unlisted)
-	filter := l.opts.Resolve(shown)
-	shown = slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !filter.Selects(p) })
-	var found []*startingPod
-	for i, f := range l.collector.Starting(ctx, scan, shown) {
-		if f != nil {
-			found = append(found, &startingPod{shown[i], f})
-		}
-	}
-	return startingList(found, l.env.Now()), unlisted
-}
-
-// reported returns what live podctl processes report while the runtime does not answer, and
-// the runtime's error.
-func (l startingLister) reported(ctx context.Context, err error) (output.List, error) {
-	pods := shell.Reported(l.env, l.reader, l.reader.Start(ctx), err)
-	if ctx.Err() != nil {
-		return output.List{}, err
-	}
-	l.collector.Runtime, l.collector.Describe.Runtime = nil, nil
-	list, _ := l.examine(ctx, pods)
-	return list, err
 }
 
 // readLog returns a reader of the end of the log of a process.

@@ -18,13 +18,6 @@ import (
 	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
-// terminatingOptions are the options of `podctl terminating`.
-type terminatingOptions struct {
-	shell.Globals
-	inventory.Filter
-	shell.ListOptions
-}
-
 func terminatingCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "terminating",
@@ -45,12 +38,8 @@ func terminatingCommand(e *shell.Env) *cmdline.Command {
 			"-o is " + output.Formats + ".",
 		Flags: append(podFilterFlags(), shell.ListFlags()...),
 		Action: func(c *cli.Context) error {
-			o := terminatingOptions{Globals: shell.ReadGlobals(c)}
-			var err error
-			if o.Filter, err = readPodFilter(c); err != nil {
-				return err
-			}
-			if o.ListOptions, err = shell.ReadList(c); err != nil {
+			o, err := readPodList(c)
+			if err != nil {
 				return err
 			}
 			return runTerminating(c.Context, e, o)
@@ -58,29 +47,24 @@ func terminatingCommand(e *shell.Env) *cmdline.Command {
 	}
 }
 
-func runTerminating(ctx context.Context, e *shell.Env, o terminatingOptions) error {
+func runTerminating(ctx context.Context, e *shell.Env, o podListOptions) error {
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
 		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
 		if err != nil {
 			return err
 		}
 		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
-		t := terminatingLister{env: e, opts: o, reader: shell.NewReader(e, dir), warn: new(sync.Once)}
-		t.reader.Kubelet, t.reader.CountUndesired = owners.KubeletAlways, true
 		paths, err := o.Paths(endpoint)
 		if err != nil {
 			return err
 		}
+		t := &terminatingLister{stuckLister: stuckLister{env: e, opts: o, reader: shell.NewReader(e, dir)}}
+		t.examine = t.examinePods
+		t.reader.Kubelet, t.reader.CountUndesired = owners.KubeletAlways, true
 		t.collector = diagnose.Collector{
 			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
 		}
-		client, stop, err := shell.Connect(ctx, e, o.Globals)
-		if err != nil {
-			return o.Show(ctx, e, "", func(ctx context.Context) (output.List, error) { return t.reported(ctx, err) })
-		}
-		defer stop()
-		t.client, t.collector.Runtime = client, client
-		return o.Show(ctx, e, "no terminating pods", t.list)
+		return t.show(ctx, "no terminating pods", func(client *cri.Client) { t.collector.Runtime = client })
 	})
 }
 
@@ -93,40 +77,19 @@ type terminating struct {
 
 // terminatingLister lists terminating pods.
 type terminatingLister struct {
-	env       *shell.Env
-	opts      terminatingOptions
-	client    *cri.Client
-	reader    inventory.Reader
+	stuckLister
 	collector diagnose.Collector
-	warn      *sync.Once // about the kubelet
+	warn      sync.Once // about the kubelet
 }
 
-func (t terminatingLister) list(ctx context.Context) (output.List, error) {
-	all, answers, err := t.reader.Read(ctx, t.client, t.reader.Start(ctx))
-	switch {
-	case err != nil && t.opts.Watch:
-		return output.List{}, err
-	case err != nil:
-		return t.reported(ctx, err)
+// examinePods returns the terminating ones of the pods that the user selects, and the pods that
+// only their directories show.
+func (t *terminatingLister) examinePods(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
+	if answers != nil {
+		t.askKubelet(&answers.Kubelet, all)
 	}
-	t.collector.Kubelet, err = diagnose.ReadKubelet(&answers.Kubelet, t.env.Procs)
-	if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
-		t.warn.Do(func() {
-			fmt.Fprintf(t.env.Errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
-		})
-	}
-	list, unlisted := t.examine(ctx, all)
-	all = append(all, unlisted...)
-	return list, missing(t.opts.Resolve(all).Unmatched(all), all, t.opts.Watch)
-}
-
-// examine returns the terminating ones of the pods that the user selects, and
-// the pods that only their directories show.
-func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) (output.List, []*inventory.Pod) {
 	unlisted := t.collector.Unlisted(all)
-	shown := slices.Concat(all, unlisted)
-	filter := t.opts.Resolve(shown)
-	shown = slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !filter.Selects(p) })
+	shown := t.selected(all, unlisted)
 	var found []*terminating
 	for i, f := range t.collector.Terminating(ctx, shown) {
 		if f == nil {
@@ -141,13 +104,13 @@ func (t terminatingLister) examine(ctx context.Context, all []*inventory.Pod) (o
 	return terminatingList(found, t.env.Now()), unlisted
 }
 
-// reported returns what live podctl processes report while the runtime does not
-// answer, and the runtime's error.
-func (t terminatingLister) reported(ctx context.Context, err error) (output.List, error) {
-	pods := shell.Reported(t.env, t.reader, t.reader.Start(ctx), err)
-	if ctx.Err() != nil {
-		return output.List{}, err
+// askKubelet reads what the kubelet says of its pods, and warns if that is not known.
+func (t *terminatingLister) askKubelet(k *owners.Kubelet, all []*inventory.Pod) {
+	var err error
+	t.collector.Kubelet, err = diagnose.ReadKubelet(k, t.env.Procs)
+	if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
+		t.warn.Do(func() {
+			fmt.Fprintf(t.env.Errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
+		})
 	}
-	list, _ := t.examine(ctx, pods)
-	return list, err
 }

@@ -1,0 +1,86 @@
+package pods
+
+import (
+	"context"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+// podListOptions are the options of commands that list pods.
+type podListOptions struct {
+	shell.Globals
+	inventory.Filter
+	shell.ListOptions
+}
+
+func readPodList(c *cli.Context) (o podListOptions, err error) {
+	o.Globals = shell.ReadGlobals(c)
+	if o.Filter, err = readPodFilter(c); err != nil {
+		return o, err
+	}
+	o.ListOptions, err = shell.ReadList(c)
+	return o, err
+}
+
+// stuckLister lists the pods that hang on their way up or down, also those of which the runtime
+// lists nothing.
+type stuckLister struct {
+	env    *shell.Env
+	opts   podListOptions
+	reader inventory.Reader
+	client *cri.Client
+	// examine returns those that hang of the pods that the user selects, and the pods that all
+	// lacks. answers are nil while the runtime does not answer.
+	examine func(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (hanging output.List, unlisted []*inventory.Pod)
+}
+
+// show connects to the runtime and shows the list, or if that fails what live podctl processes
+// report. connected is called with the client.
+func (l *stuckLister) show(ctx context.Context, empty string, connected func(*cri.Client)) error {
+	client, stop, err := shell.Connect(ctx, l.env, l.opts.Globals)
+	if err != nil {
+		return l.opts.Show(ctx, l.env, "", func(ctx context.Context) (output.List, error) { return l.reported(ctx, err) })
+	}
+	defer stop()
+	l.client = client
+	connected(client)
+	return l.opts.Show(ctx, l.env, empty, l.list)
+}
+
+func (l *stuckLister) list(ctx context.Context) (output.List, error) {
+	all, answers, err := l.reader.Read(ctx, l.client, l.reader.Start(ctx))
+	switch {
+	case err != nil && l.opts.Watch:
+		return output.List{}, err
+	case err != nil:
+		return l.reported(ctx, err)
+	}
+	hanging, unlisted := l.examine(ctx, all, answers)
+	all = append(all, unlisted...)
+	return hanging, missing(l.opts.Resolve(all).Unmatched(all), all, l.opts.Watch)
+}
+
+// reported returns what live podctl processes report while the runtime does not answer, and
+// the runtime's error.
+func (l *stuckLister) reported(ctx context.Context, err error) (output.List, error) {
+	pods := shell.Reported(l.env, l.reader, l.reader.Start(ctx), err)
+	if ctx.Err() != nil {
+		return output.List{}, err
+	}
+	hanging, _ := l.examine(ctx, pods, nil)
+	return hanging, err
+}
+
+// selected returns the pods that the user selects.
+func (l *stuckLister) selected(all, unlisted []*inventory.Pod) []*inventory.Pod {
+	shown := slices.Concat(all, unlisted)
+	filter := l.opts.Resolve(shown)
+	return slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !filter.Selects(p) })
+}
