@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -21,7 +20,6 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/restart"
-	"github.com/podctl/podctl/internal/pods/stop"
 	"github.com/podctl/podctl/internal/pods/target"
 )
 
@@ -100,47 +98,30 @@ func readSignal(text string) (syscall.Signal, error) {
 	return 0, &shell.UsageError{Message: fmt.Sprintf("--signal %q is not a signal", text), Advice: "--signal HUP, or its number"}
 }
 
-// runRestart restarts containers of several pods at the same time.
+// runRestart restarts containers of several pods, stop.AtOnce at a time.
 func runRestart(ctx context.Context, e *shell.Env, o restartOptions) error {
-	client, disconnect, err := shell.Connect(ctx, e, o.Globals)
+	req, err := openPodRequest(ctx, e, o.Globals, owners.RestartPrefix, func(r *inventory.Reader) { r.Sources = o.sources })
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	p, err := o.Paths(client.Endpoint())
-	if err != nil {
-		return err
-	}
-	reader := shell.NewReader(e, p.Locks)
-	reader.Sources = o.sources
-	all, err := reader.Pods(ctx, client)
-	if err != nil {
-		return err
-	}
-	names := &stop.Names{Dir: p.Locks, Instance: shell.InstanceName(owners.RestartPrefix), Procs: e.Procs, Log: e.Log}
-	defer func() { _ = names.Close() }() // the process exits soon
-	r := &restart.Restarter{Options: o.Options, Client: client, Names: names, Owners: reader.Asker, Dial: e.Dial, Procs: e.Procs, Log: e.Log}
-	r.Owners.Self = names.Instance
-	found, unknown := target.WholePods(all, target.Query{Namespace: o.namespace, Words: o.words, Literal: true})
-	errs := make([]error, len(found))
-	var printing sync.Mutex
-	var restarting sync.WaitGroup
-	for i, f := range found {
-		restarting.Go(func() {
-			var results []restart.Result
-			if o.signal != 0 {
-				results, errs[i] = r.Signal(ctx, f.Pod, f.Containers, o.signal)
-			} else {
-				results, errs[i] = r.Restart(ctx, f.Pod, f.Containers)
-			}
-			printing.Lock()
-			defer printing.Unlock()
-			for _, res := range results {
-				fmt.Fprintln(e.Out, restartText(f.Pod, res, o.signal))
-			}
-		})
-	}
-	restarting.Wait()
+	defer req.close()
+	r := &restart.Restarter{Options: o.Options, Client: req.client, Names: req.names, Owners: req.reader.Asker, Dial: e.Dial, Procs: e.Procs, Log: e.Log}
+	found, unknown := target.WholePods(req.pods, target.Query{Namespace: o.namespace, Words: o.words, Literal: true})
+	errs := eachPod(ctx, e, len(found), func(i int) ([]string, error) {
+		p := found[i].Pod
+		var results []restart.Result
+		var lines []string
+		var err error
+		if o.signal != 0 {
+			results, err = r.Signal(ctx, p, found[i].Containers, o.signal)
+		} else {
+			results, err = r.Restart(ctx, p, found[i].Containers)
+		}
+		for _, res := range results {
+			lines = append(lines, restartText(p, res, o.signal))
+		}
+		return lines, err
+	})
 	return errors.Join(append(errs, unknown)...)
 }
 

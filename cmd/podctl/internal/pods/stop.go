@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"sync"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
@@ -18,6 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/stop"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/serve/daemon"
@@ -143,53 +142,30 @@ func openLeftovers(ctx context.Context, e *shell.Env, g shell.Globals, client *c
 
 // runStop stops pods, several at a time, and prints what became of each once it is known.
 func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
-	client, disconnect, err := shell.Connect(ctx, e, o.Globals)
+	r, err := openPodRequest(ctx, e, o.Globals, owners.StopPrefix, func(r *inventory.Reader) {
+		r.KubeletIsGone, r.OwnerIsGone = o.kubeletIsGone, o.ownerIsGone
+	})
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	p, err := o.Paths(client.Endpoint())
-	if err != nil {
-		return err
-	}
-	reader := shell.NewReader(e, p.Locks)
-	reader.KubeletIsGone, reader.OwnerIsGone = o.kubeletIsGone, o.ownerIsGone
-	all, err := reader.Pods(ctx, client)
-	if err != nil {
-		return err
-	}
-	names := &stop.Names{Dir: p.Locks, Instance: shell.InstanceName(owners.StopPrefix), Procs: e.Procs, Log: e.Log}
-	defer func() { _ = names.Close() }() // the process exits soon
-	s := &stop.Stopper{Options: o.Options, Terminator: stop.Terminator{Client: client, Names: names}, Owners: reader.Asker, Dial: e.Dial, Log: e.Log}
-	s.Owners.Self = names.Instance
+	defer r.close()
+	s := &stop.Stopper{Options: o.Options, Terminator: stop.Terminator{Client: r.client, Names: r.names}, Owners: r.reader.Asker, Dial: e.Dial, Log: e.Log}
 	if o.Remove {
-		leftovers, closeLeftovers, err := openLeftovers(ctx, e, o.Globals, client, false)
+		leftovers, closeLeftovers, err := openLeftovers(ctx, e, o.Globals, r.client, false)
 		if err != nil {
 			return err
 		}
 		s.Leftovers = leftovers
 		defer func() { err = errors.Join(err, closeLeftovers()) }()
 	}
-	found, unknown := target.Pods(all, target.Query{Namespace: o.namespace, Words: o.names, Literal: true})
-	errs := make([]error, len(found))
-	var printing sync.Mutex
-	var stopping errgroup.Group
-	stopping.SetLimit(stop.AtOnce)
-	for i, p := range found {
-		stopping.Go(func() error {
-			if errs[i] = ctx.Err(); errs[i] != nil {
-				return nil
-			}
-			outcome, err := s.Stop(ctx, p)
-			if errs[i] = err; err == nil {
-				printing.Lock()
-				defer printing.Unlock()
-				fmt.Fprintln(e.Out, outcomeText(output.OneLine(p.DisplayName()), p.CLIName(), outcome))
-			}
-			return nil
-		})
-	}
-	_ = stopping.Wait() // returns no error
+	found, unknown := target.Pods(r.pods, target.Query{Namespace: o.namespace, Words: o.names, Literal: true})
+	errs := eachPod(ctx, e, len(found), func(i int) ([]string, error) {
+		outcome, err := s.Stop(ctx, found[i])
+		if err != nil {
+			return nil, err
+		}
+		return []string{outcomeText(output.OneLine(found[i].DisplayName()), found[i].CLIName(), outcome)}, nil
+	})
 	return errors.Join(append(errs, unknown)...)
 }
 
