@@ -69,6 +69,20 @@ func wrongType(path, wanted string, mode os.FileMode) error {
 	return fmt.Errorf("hostPath type check failed, %s is not a %s, unable to determine its type: it is of mode %s", path, wanted, mode)
 }
 
+// MustExist reports whether a hostPath of that type has to be there. One without a type need not,
+// and those that end in OrCreate are made.
+func MustExist(t v1.HostPathType) bool {
+	check, known := hostPathTypes[t]
+	return known && check.is != nil && t != v1.HostPathDirectoryOrCreate && t != v1.HostPathFileOrCreate
+}
+
+// HasHostPathType reports whether a file of a mode is of the type; everything is of a type that is
+// not set or not known.
+func HasHostPathType(mode os.FileMode, t v1.HostPathType) bool {
+	check := hostPathTypes[t]
+	return check.is == nil || check.is(mode)
+}
+
 // hostPathType reports whether a file is of a type, and what to call it if not.
 type hostPathType struct {
 	name string

@@ -3,13 +3,15 @@ package starting
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/pods/describe"
 )
 
@@ -63,6 +65,7 @@ func (p *paths) check(ctx context.Context, root string, volumes []describe.Volum
 		}
 		n++
 		mode, err := p.stat(ctx, filepath.Join(root, v.Source))
+		kind := v1.HostPathType(v.Type)
 		found := Path{Volume: v.Name, Path: v.Source}
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
@@ -70,15 +73,15 @@ func (p *paths) check(ctx context.Context, root string, volumes []describe.Volum
 		case errors.Is(err, context.Canceled):
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			if found.Problem = "does not exist"; !mustExist(v.Type) {
+			if found.Problem = "does not exist"; !volume.MustExist(kind) {
 				continue
 			}
 		case err != nil:
 			continue // podctl may not see it
+		case volume.HasHostPathType(mode, kind):
+			continue
 		default:
-			if found.Problem = mismatch(v.Type, mode); found.Problem == "" {
-				continue
-			}
+			found.Problem = "is no " + v.Type
 		}
 		wrong = append(wrong, found)
 	}
@@ -113,31 +116,4 @@ func (p *paths) stat(ctx context.Context, path string) (fs.FileMode, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-}
-
-// mustExist reports whether the owner makes no file of that type itself (hostPath in
-// pkg/volume/hostpath/host_path.go).
-func mustExist(kind string) bool {
-	return kind == "Directory" || kind == "File" || kind == "Socket" || kind == "CharDevice" || kind == "BlockDevice"
-}
-
-// mismatch returns how a file is not of the type that a hostPath asks for.
-func mismatch(kind string, mode fs.FileMode) string {
-	ok := true
-	switch kind {
-	case "Directory", "DirectoryOrCreate":
-		ok = mode.IsDir()
-	case "File", "FileOrCreate":
-		ok = mode.IsRegular()
-	case "Socket":
-		ok = mode&fs.ModeSocket != 0
-	case "CharDevice":
-		ok = mode&fs.ModeCharDevice != 0
-	case "BlockDevice":
-		ok = mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0
-	}
-	if ok {
-		return ""
-	}
-	return fmt.Sprintf("is no %s", kind)
 }

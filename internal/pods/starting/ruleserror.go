@@ -1,0 +1,99 @@
+package starting
+
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/diagnose"
+)
+
+// owned is an error that the pod's owner or the runtime reports about it.
+type owned struct {
+	Evidence
+	layer event.Layer // where it failed, "" if that is not known
+}
+
+// logErrorAge is how old an error in a log may be that still says what a pod waits for.
+const logErrorAge = 3 * time.Minute
+
+// errors returns what is reported, most specific first.
+func (v *view) errors() []owned {
+	var all []owned
+	if c := v.position.container; c != nil {
+		switch end := lastEnd(c); {
+		case c.State == stateWaiting && c.Message != "" && !isPlain(c.Reason) && c.Reason != "CrashLoopBackOff":
+			all = append(all, owned{Evidence: of(c, Evidence{Kind: KindError, Source: c.Reason, Message: c.Message})})
+		case c.State != stateRunning && end != nil && end.Cause.Kind == describe.CauseStart:
+			all = append(all, owned{Evidence: of(c, Evidence{Kind: KindError, Source: end.Reason, Message: end.Message, Since: end.FinishedAt})})
+		}
+	}
+	if w := v.Worker; w != nil && !w.LastError.IsZero() && w.LastError.Layer != event.LayerBackOff {
+		all = append(all, owned{Evidence{Kind: KindError, Source: "last " + w.LastError.Op, Message: w.LastError.Text, Since: w.LastDone}, w.LastError.Layer})
+	}
+	if l := v.LogError; l != nil && v.now.Sub(l.Time) < logErrorAge && (v.ready() == nil || v.position.container != nil && v.position.container.State != stateRunning) {
+		all = append(all, owned{Evidence: l.evidence()})
+	}
+	return all
+}
+
+// layersOfFailures are the layers of what failed in a layer of podctl, where that alone
+// decides.
+var layersOfFailures = map[event.Layer]diagnose.Layer{
+	event.LayerRuntime: diagnose.LayerRuntime, event.LayerStatus: diagnose.LayerRuntime, event.LayerVolume: diagnose.LayerVolume,
+	event.LayerCgroup: diagnose.LayerCgroup, event.LayerNetwork: diagnose.LayerNetwork, event.LayerConfig: diagnose.LayerConfig, event.LayerHook: diagnose.LayerHook,
+}
+
+func namedByError(v *view) finding {
+	var unnamed []Evidence
+	for _, e := range v.errors() {
+		cause, known := classify(e.Message, v.step)
+		if !known {
+			cause.layer = layersOfFailures[e.layer]
+		}
+		if cause.layer == "" {
+			unnamed = append(unnamed, e.Evidence)
+			continue
+		}
+		f := finding{evidence: []Evidence{e.Evidence}, layer: cause.layer, step: cause.step, next: v.nextFor(cause.layer)}
+		if id, name := reservedFor(e.Message); id != "" {
+			f.evidence = append(f.evidence, v.holderOf(id, name))
+			f.next = []string{"crictl inspectp " + shortID(id)}
+		}
+		return f
+	}
+	if v.end() != nil && v.position.container.State != stateRunning {
+		return finding{} // how it ended says more
+	}
+	return finding{evidence: unnamed, layer: diagnose.LayerNone, sure: diagnose.Unknown}
+}
+
+// nextFor returns the commands for a layer that an error names; none if those of describe
+// serve.
+func (v *view) nextFor(layer diagnose.Layer) []string {
+	switch layer {
+	case diagnose.LayerNetwork, diagnose.LayerRuntime, diagnose.LayerDisk:
+		return []string{"podctl doctor"}
+	case diagnose.LayerApplication, diagnose.LayerConfig, diagnose.LayerDevice, diagnose.LayerVolume:
+		return []string{"podctl describe " + v.Name}
+	case diagnose.LayerKernel:
+		return []string{"podctl top containers " + v.Name}
+	case diagnose.LayerHook:
+		return []string{"podctl logs " + v.target()}
+	case diagnose.LayerImage, diagnose.LayerRegistry:
+		if c := v.position.container; c != nil {
+			return on("podctl pull ", c.Image)
+		}
+	case diagnose.LayerNone, diagnose.LayerWorker, diagnose.LayerShim, diagnose.LayerCgroup, diagnose.LayerProcess, diagnose.LayerLock, diagnose.LayerAdmission, diagnose.LayerProbe:
+	}
+	return nil
+}
+
+// holderOf says which sandbox or container has a name that the runtime refuses.
+func (v *view) holderOf(id, name string) Evidence {
+	holder, listed := v.Holder[id]
+	if !listed {
+		return Evidence{Kind: KindName, Subject: name, Message: "is that of " + shortID(id) + ", which the runtime does not list: it is being made, or a call that timed out left it"}
+	}
+	return Evidence{Kind: KindName, Subject: name, Message: "is that of " + shortID(id) + ", of " + holder}
+}
