@@ -25,11 +25,6 @@ var nodesSource string
 //go:embed style.html.tmpl
 var style string
 
-var (
-	indexTemplate = page(indexSource)
-	nodesTemplate = page(nodesSource)
-)
-
 // page returns the template of a page.
 func page(source string) *template.Template {
 	t := template.New("page").Funcs(template.FuncMap{
@@ -40,7 +35,7 @@ func page(source string) *template.Template {
 }
 
 // index writes the page.
-func (b *Bundle) index(w io.Writer) error { return indexTemplate.Execute(w, b) }
+func (b *Bundle) index(w io.Writer) error { return page(indexSource).Execute(w, b) }
 
 // printable returns a text with characters that a browser or terminal could take for
 // something else escaped.

@@ -46,7 +46,7 @@ func (j *Joined) Write(w io.Writer) error {
 		}
 	}
 	var index bytes.Buffer
-	if err := nodesTemplate.Execute(&index, j); err != nil {
+	if err := page(nodesSource).Execute(&index, j); err != nil {
 		return fmt.Errorf("write index of the report: %w", err)
 	}
 	a := newArchive(w, j.Dir, j.Time)

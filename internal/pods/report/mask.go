@@ -1,7 +1,6 @@
 package report
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod/secret"
@@ -44,10 +43,10 @@ var rules = []rule{
 
 // replace is a rule that masks what an expression matches.
 func replace(expression, by string) func(string) (string, int) {
-	match := regexp.MustCompile(expression)
+	match := lazily(expression)
 	return func(text string) (string, int) {
 		n := 0
-		return match.ReplaceAllStringFunc(text, func(string) string { n++; return by }), n
+		return match().ReplaceAllStringFunc(text, func(string) string { n++; return by }), n
 	}
 }
 

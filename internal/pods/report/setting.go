@@ -3,28 +3,29 @@ package report
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/podctl/podctl/internal/pod/secret"
 )
 
 var (
 	// secretKey matches names of settings, headers, flags and query parameters that hold secrets.
-	secretKey = regexp.MustCompile(`(?i)passw|passphrase|pwd|secret|token|credential|(?:api|access|private|account|encryption|signing|shared|master|ssh|deploy)[_-]?key|key-data|authorization|cookie|signature|(?:^|[_.-])(?:auth|sig|pass|psk)$`)
+	secretKey = lazily(`(?i)passw|passphrase|pwd|secret|token|credential|(?:api|access|private|account|encryption|signing|shared|master|ssh|deploy)[_-]?key|key-data|authorization|cookie|signature|(?:^|[_.-])(?:auth|sig|pass|psk)$`)
 	// headerKey matches names of HTTP headers, which stand anywhere in a line of a log;
 	// passwordKey those that are no other word in a sentence.
-	headerKey   = regexp.MustCompile(`(?i)^(?:x-.*|(?:proxy-)?authorization|(?:set-)?cookie)$`)
-	passwordKey = regexp.MustCompile(`(?i)passw|passphrase`)
+	headerKey   = lazily(`(?i)^(?:x-.*|(?:proxy-)?authorization|(?:set-)?cookie)$`)
+	passwordKey = lazily(`(?i)passw|passphrase`)
 	// environmentKey matches names of variables of an environment, whose values have any character.
-	environmentKey = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	environmentKey = lazily(`^[A-Z][A-Z0-9_]*$`)
 	// valueAfter matches what is between the name of a variable and its value, where both are
 	// values: {"name": "TOKEN", "value": "x"}, in YAML, and as Go prints a KeyValue of the CRI.
-	valueAfter = regexp.MustCompile(`^(?:,\s*|\n\s*)\\*"?[vV]alue\\*"?:[ \t]*`)
+	valueAfter = lazily(`^(?:,\s*|\n\s*)\\*"?[vV]alue\\*"?:[ \t]*`)
 	// openKey matches those of them whose values are not secret: names, files, limits.
-	openKey = regexp.MustCompile(`(?i)(?:names?|files?|paths?|dirs?|refs?|modes?|types?|ttl|seconds|limit|count|plugin|provider|enabled|uri|url|endpoint|namespace)$`)
+	openKey = lazily(`(?i)(?:names?|files?|paths?|dirs?|refs?|modes?|types?|ttl|seconds|limit|count|plugin|provider|enabled|uri|url|endpoint|namespace)$`)
 	// openValue matches values that are not secret, and numbers of tokens.
-	openValue = regexp.MustCompile(`(?i)^(?:[^=]*=(?:true|false|null|\**)|.*tokens=[\d.]+)$`)
+	openValue = lazily(`(?i)^(?:[^=]*=(?:true|false|null|\**)|.*tokens=[\d.]+)$`)
 	// word matches what stands after Basic and Bearer in a sentence or a challenge.
-	word = regexp.MustCompile(`^[A-Za-z][a-z]*=?$`)
+	word = lazily(`^[A-Za-z][a-z]*=?$`)
 )
 
 const (
@@ -35,6 +36,12 @@ const (
 	// one although it consists of letters only.
 	minCredential = 16
 )
+
+// lazily compiles an expression when it is first used: the start of every other command would be
+// slower by all of them.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // scan calls find where one of the words begins, whatever its case; the words are lower case.
 // find returns the range of a secret value in the text, an empty one if there is none. scan
@@ -96,7 +103,7 @@ func credential(text string, at, end int) (from, to int) {
 		return 0, 0
 	}
 	to = until(text, from, func(c byte) bool { return !isKey(c) && !strings.ContainsRune("+/~=", rune(c)) })
-	if value := text[from:to]; len(value) < 6 || len(value) < minCredential && word.MatchString(value) {
+	if value := text[from:to]; len(value) < 6 || len(value) < minCredential && word().MatchString(value) {
 		return 0, 0
 	}
 	return from, to
@@ -110,11 +117,11 @@ func setting(text string, at, end int) (from, to int) {
 	}
 	end = until(text, end, func(c byte) bool { return !isKey(c) })
 	key := text[begin:end]
-	if end-begin > maxKey || !secretKey.MatchString(key) || openKey.MatchString(key) {
+	if end-begin > maxKey || !secretKey().MatchString(key) || openKey().MatchString(key) {
 		return 0, 0
 	}
 	from, to = value(text, begin, end)
-	if from < to && openValue.MatchString(key+"="+text[from:to]) {
+	if from < to && openValue().MatchString(key+"="+text[from:to]) {
 		return 0, 0
 	}
 	return from, to
@@ -140,7 +147,7 @@ func value(text string, begin, end int) (from, to int) {
 		}
 		if text[at] == '=' && !isQuoted {
 			ends := " \t\n\r\"'\\,;&)}][{"
-			if environmentKey.MatchString(text[begin:end]) {
+			if environmentKey().MatchString(text[begin:end]) {
 				ends = " \t\n\r\"'\\"
 			}
 			return from, until(text, from, func(c byte) bool { return strings.IndexByte(ends, c) >= 0 })
@@ -148,8 +155,8 @@ func value(text string, begin, end int) (from, to int) {
 		if text[at] == ':' && from > at+1 && from < len(text) {
 			return afterColon(text, begin, end, from)
 		}
-	case at < len(text) && (text[at] == ',' || text[at] == '\n') && valueAfter.MatchString(text[at:min(len(text), at+maxKey)]):
-		from = at + len(valueAfter.FindString(text[at:min(len(text), at+maxKey)]))
+	case at < len(text) && (text[at] == ',' || text[at] == '\n') && valueAfter().MatchString(text[at:min(len(text), at+maxKey)]):
+		from = at + len(valueAfter().FindString(text[at:min(len(text), at+maxKey)]))
 		if q, is := afterQuote(text, from); is {
 			return q, closing(text, text[from:q], q)
 		}
@@ -186,9 +193,9 @@ func afterColon(text string, begin, end, from int) (int, int) {
 		return 0, 0
 	case beginsLine(text, begin):
 		return from, until(text, from, func(c byte) bool { return c == '\n' })
-	case headerKey.MatchString(key):
+	case headerKey().MatchString(key):
 		return from, until(text, from, func(c byte) bool { return strings.IndexByte("\n\r\"'\\", c) >= 0 })
-	case passwordKey.MatchString(key):
+	case passwordKey().MatchString(key):
 		return from, until(text, from, func(c byte) bool { return strings.IndexByte(" \t\n\r\"'\\,}", c) >= 0 })
 	}
 	return 0, 0
