@@ -1,5 +1,5 @@
-// Package pulls lists the image pulls of a runtime that are in flight, whoever asked for
-// them, with the bytes of each layer.
+// Package pulls lists the image pulls of a runtime that are in flight, of all clients,
+// with the bytes of each layer.
 //
 // The CRI does not report the progress of a pull. containerd's own API, at the same
 // socket, does:

@@ -19,7 +19,7 @@ const (
 )
 
 // signalHint is what remains for a container that nothing starts again.
-const signalHint = "--signal sends its process a signal, whoever owns it"
+const signalHint = "--signal sends its process a signal, whatever its owner"
 
 // decide returns how containers of a pod are restarted, or why they are not. With force, a
 // kubelet that may own the pod is taken for its owner.
@@ -45,7 +45,7 @@ func decide(v owners.Verdict, force bool) (way, error) {
 		return 0, v.Why
 	case owners.None:
 	}
-	return 0, hint.With(errors.New("no owner lives that starts it again"), signalHint)
+	return 0, hint.With(errors.New("no live owner starts it again"), signalHint)
 }
 
 func orForce(why error, force bool) (way, error) {

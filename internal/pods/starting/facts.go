@@ -131,7 +131,7 @@ func (f *Facts) isUp(c *describe.Container) bool {
 		case v1.RestartPolicyAlways:
 			return c.Kind == describe.KindInit && ok
 		}
-		return true // it has run, and nobody is known to want it again
+		return true // it has run, and no owner is known that desires it
 	}
 	return false
 }

@@ -37,7 +37,7 @@ func imagesCommand(e *shell.Env) *cmdline.Command {
 			"that images share count for each of them, because the CRI does not report layers. USED BY names\n" +
 			"the pods with a container of the image or an image volume, and those whose spec names it; the\n" +
 			"number in brackets counts containers. (pinned) marks images that the runtime asks to keep.\n" +
-			"--pulling lists the pulls in flight, whoever asked for them, by the API of containerd: the bytes\n" +
+			"--pulling lists the pulls in flight of all clients, by the API of containerd: the bytes\n" +
 			"that are there, RATE per second, and the pods with a container of the repository that does not\n" +
 			"run. The tag is not known before the end of a pull. CRI-O does not report its pulls: listed are\n" +
 			"the bytes that it writes for each.\n" +

@@ -29,7 +29,7 @@ type inspectOptions struct {
 	showSecrets bool
 	// diff compares two attempts of a container.
 	diff bool
-	// masked is called with the values that were masked, nil if nobody wants them.
+	// masked is called with the values that were masked, nil if they are not needed.
 	masked func(values [][]byte)
 }
 

@@ -55,17 +55,21 @@ func (r *reporter) kubelet(ctx context.Context) (*kubelet.Process, error) {
 	return kubelet.Find(ctx, endpoint.Runtime)
 }
 
-// noKubelet is what a part about the kubelet is without one.
-var noKubelet = []report.File{{Name: "none.txt", Data: []byte("no kubelet uses this runtime\n")}}
-
-func (r *reporter) kubeletConfig(ctx context.Context) ([]report.File, error) {
-	k, err := r.kubelet(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case k == nil:
-		return noKubelet, nil
+// ofKubelet returns what collects a part about the kubelet.
+func (r *reporter) ofKubelet(read func(context.Context, *kubelet.Process) ([]report.File, error)) func(context.Context) ([]report.File, error) {
+	return func(ctx context.Context) ([]report.File, error) {
+		k, err := r.kubelet(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case k == nil:
+			return []report.File{{Name: "none.txt", Data: []byte("no kubelet uses this runtime\n")}}, nil
+		}
+		return read(ctx, k)
 	}
+}
+
+func (r *reporter) kubeletConfig(_ context.Context, k *kubelet.Process) ([]report.File, error) {
 	r.mu.Lock()
 	r.kubeletDir = filepath.Join(r.env.Procs.Root(k.PID), k.PodDirs())
 	r.mu.Unlock()
@@ -83,14 +87,7 @@ func (r *reporter) kubeletConfig(ctx context.Context) ([]report.File, error) {
 	return report.Program{PID: k.PID, Args: args}.ReadConfig(r.env.Procs, paths)
 }
 
-func (r *reporter) kubeletLog(ctx context.Context) ([]report.File, error) {
-	k, err := r.kubelet(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case k == nil:
-		return noKubelet, nil
-	}
+func (r *reporter) kubeletLog(ctx context.Context, k *kubelet.Process) ([]report.File, error) {
 	return report.ReadLog(ctx, r.env.Procs, k.PID, r.env.Journal)
 }
 

@@ -43,7 +43,7 @@ func (r *reporter) parts() []report.Part {
 		r.list("pods", "pods", "pods"),
 		r.list("starting", "starting: pods that should run and do not", "starting"),
 		r.list("terminating", "terminating: pods that do not end", "terminating"),
-		r.list("orphans", "orphans: what nobody owns", "orphans"),
+		r.list("orphans", "orphans: what has no owner", "orphans"),
 		r.text("pleg-check", "pleg check: does the runtime list and answer", "pleg", "check"),
 		r.text("describe", "describe: what each layer knows of the pods", append([]string{"describe"}, pods...)...),
 		r.list("events", "events: what podctl processes recorded", append([]string{"events"}, r.opts.pods...)...),
@@ -52,9 +52,9 @@ func (r *reporter) parts() []report.Part {
 		{Name: "runtime-answers", Title: "the runtime's own answers", Collect: r.answers},
 		{Name: "inspect", Title: "the runtime's verbose status of each pod", Collect: r.inspect},
 		{Name: "runtime-config", Title: "configuration of the runtime and its network", Collect: r.runtimeConfig},
-		{Name: "kubelet-config", Title: "configuration of the kubelet", Collect: r.kubeletConfig},
+		{Name: "kubelet-config", Title: "configuration of the kubelet", Collect: r.ofKubelet(r.kubeletConfig)},
 		{Name: "runtime-log", Title: "log of the runtime", Collect: r.runtimeLog},
-		{Name: "kubelet-log", Title: "log of the kubelet", Collect: r.kubeletLog},
+		{Name: "kubelet-log", Title: "log of the kubelet", Collect: r.ofKubelet(r.kubeletLog)},
 		{Name: "kernel-log", Title: "log of the kernel", Collect: r.kernelLog},
 	}
 }

@@ -33,7 +33,7 @@ func startingCommand(e *shell.Env) *cmdline.Command {
 		OnNodes: cmdline.NodeList,
 		Data:    []any{StartingPod{}, terminatingMetadata{}, starting.Evidence{}},
 		Description: "A pod is listed if a podctl process or the kubelet desires it and a container of it does not\n" +
-			"run, or is not ready; and if nobody is known to have it, and its sandbox is being made or has no\n" +
+			"run, or is not ready; and if no owner of it is known, and its sandbox is being made or has no\n" +
 			"container that was started.\n" +
 			"STEP is how far it is: admission, host-port, device, queue, object, volume, sandbox, network,\n" +
 			"pull, create, start, hook (postStart), init, startup-probe, readiness, restart. SINCE is how long\n" +
