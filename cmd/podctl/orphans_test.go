@@ -26,10 +26,10 @@ func (w *world) plant(name string, command ...string) (sandbox string) {
 }
 
 // plantOfKubelet is plant with the labels of a kubelet.
-func (w *world) plantOfKubelet(name string, command ...string) (sandbox string) {
+func (w *world) plantOfKubelet(name string, command ...string) {
 	w.t.Helper()
 	labels := map[string]string{"io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": "default", "io.kubernetes.pod.uid": "uid-" + name}
-	return w.plantWith(name, labels, command...)
+	w.plantWith(name, labels, command...)
 }
 
 func (w *world) plantWith(name string, labels map[string]string, command ...string) (sandbox string) {

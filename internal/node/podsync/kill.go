@@ -15,9 +15,10 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
-// minGrace is the shortest grace period of a container in seconds, whatever was
-// requested.
-const minGrace = 2
+// MinGrace is the shortest grace period of a container in seconds, whatever was requested
+// and whatever its hook took (minimumGracePeriodInSeconds in
+// pkg/kubelet/kuberuntime/kuberuntime_manager.go).
+const MinGrace = 2
 
 // kill is one container to stop.
 type kill struct {
@@ -103,7 +104,7 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.stopContainer(ctx, k, time.Duration(max(left, minGrace))*time.Second); err != nil {
+	if err := s.stopContainer(ctx, k, time.Duration(max(left, MinGrace))*time.Second); err != nil {
 		return err
 	}
 	k.order.markTerminated(k.name)
@@ -178,7 +179,7 @@ func gracePeriod(p *v1.Pod, c *v1.Container, reason KillReason) int64 {
 	case p.DeletionGracePeriodSeconds != nil:
 		return *p.DeletionGracePeriodSeconds
 	case p.Spec.TerminationGracePeriodSeconds == nil:
-		return minGrace
+		return MinGrace
 	}
 	var probe *v1.Probe
 	switch reason {

@@ -18,10 +18,6 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// minGrace is the shortest grace period of a container, whatever its hook took
-// (minimumGracePeriodInSeconds in pkg/kubelet/kuberuntime/kuberuntime_container.go).
-const minGrace = 2 * time.Second
-
 // itsKubelet is who starts a kubelet's container again.
 const itsKubelet = "its kubelet"
 
@@ -155,8 +151,9 @@ func (r *Restarter) stop(ctx context.Context, object *v1.Pod, c *pod.Container) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.Log.Info("stop container", "container", c.Name, "id", pod.ShortID(c.ID), "grace", max(grace, minGrace))
-	return r.Client.StopContainer(ctx, c.ID, max(grace, minGrace))
+	grace = max(grace, podsync.MinGrace*time.Second)
+	r.Log.Info("stop container", "container", c.Name, "id", pod.ShortID(c.ID), "grace", grace)
+	return r.Client.StopContainer(ctx, c.ID, grace)
 }
 
 // grace returns the grace period of a container: of its pod's spec, else that with which it
