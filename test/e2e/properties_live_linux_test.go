@@ -43,7 +43,11 @@ func TestPodsNamedByProperties(t *testing.T) {
 				cgroup = path
 			}
 		}
-		ip := p.does("pods", "web", "-o", "jsonpath={[0].ips[0]}")
+		ip := "" // which the status has a moment after the start
+		eventually(t, "web has an address", func() bool {
+			ip = p.does("pods", "web", "-o", "jsonpath={[0].ips[0]}")
+			return ip != ""
+		}, func() string { return p.does("pods", "-o", "yaml") })
 		for word, want := range map[string]string{
 			"pid:" + strconv.Itoa(pid): "web", "pid:" + stat[3]: "web", "cgroup:" + cgroup: "web", "container:" + id[:12]: "web",
 			"ip:" + ip: "web", "ip:::ffff:" + ip: "web", fmt.Sprintf("port:%d", mapped): "web", fmt.Sprintf("port:%d", shared): "host",
