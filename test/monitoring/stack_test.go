@@ -13,6 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/sys/ownsocket"
 )
 
 // waitLimit bounds each wait of the test.
@@ -47,7 +48,7 @@ func observer(t *testing.T) (rt *sim.Runtime, address string) {
 	rt = sim.New(sim.Options{})
 	t.Cleanup(rt.Close)
 	socket := filepath.Join(dir, "cri.sock")
-	l, err := sim.Listen(socket)
+	l, err := ownsocket.Listen(socket)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func (a Args) Usage() string {
 	case Conditions:
 		usage += " TYPE=STATUS|TYPE- …"
 	}
-	return usage
+	return strings.TrimSpace(usage)
 }
 
 // Targets returns how many of the given arguments, the first ones, may name pods.
@@ -142,7 +142,7 @@ func (a Args) Targets(given []string) int {
 // most is the largest number of arguments, -1 for any.
 func (a Args) most() int {
 	switch {
-	case a.Of == Nothing:
+	case a.Of == Nothing && a.Rest == NoRest:
 		return 0
 	case a.Many, a.Rest != NoRest, len(a.Words) > 0 && a.Of != Word:
 		return -1

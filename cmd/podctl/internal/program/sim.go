@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/sys/ownsocket"
 	"github.com/podctl/podctl/internal/sys/suggest"
 )
 
@@ -106,7 +107,7 @@ func runSim(ctx context.Context, e *shell.Env, opts simOptions) error {
 	for _, method := range opts.hangs {
 		runtime.Hang(method, "")
 	}
-	l, err := sim.Listen(opts.socket)
+	l, err := ownsocket.Listen(opts.socket)
 	if err != nil {
 		return err
 	}

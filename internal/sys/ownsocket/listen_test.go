@@ -1,4 +1,4 @@
-package sim_test
+package ownsocket_test
 
 import (
 	"errors"
@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/sys/ownsocket"
 )
 
 func TestSocketIsItsUsersAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sim.sock")
-	l, err := sim.Listen(path)
+	l, err := ownsocket.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,12 +30,12 @@ func TestSocketIsItsUsersAlone(t *testing.T) {
 
 func TestSocketThatIsServedIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sim.sock")
-	first, err := sim.Listen(path)
+	first, err := ownsocket.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	if _, err := sim.Listen(path); !errors.Is(err, sim.ErrInUse) {
+	if _, err := ownsocket.Listen(path); !errors.Is(err, ownsocket.ErrInUse) {
 		t.Errorf("error %v, want that it is in use", err)
 	}
 	conn, err := net.Dial("unix", path)
@@ -53,7 +53,7 @@ func TestSocketOfADeadProcessIsReplaced(t *testing.T) {
 	}
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
-	l, err := sim.Listen(path)
+	l, err := ownsocket.Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestFileThatIsNoSocketIsLeftAlone(t *testing.T) {
 	if err := os.WriteFile(path, []byte("keep"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sim.Listen(path); !errors.Is(err, sim.ErrInUse) {
+	if _, err := ownsocket.Listen(path); !errors.Is(err, ownsocket.ErrInUse) {
 		t.Errorf("error %v, want that it is in use", err)
 	}
 	if content, err := os.ReadFile(path); err != nil || string(content) != "keep" {

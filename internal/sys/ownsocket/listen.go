@@ -1,4 +1,4 @@
-package sim
+package ownsocket
 
 import (
 	"errors"
@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"github.com/podctl/podctl/internal/sys/ownsocket"
 )
 
 // ErrInUse is the error of Listen for a socket that a process serves, or a path
@@ -27,7 +25,7 @@ func Listen(path string) (net.Listener, error) {
 	if err := unserved(path); err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".sim")
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".listen")
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
@@ -45,7 +43,7 @@ func Listen(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen at %s: %w", path, err), l.Close())
 	}
-	own, err := ownsocket.Own(l, path)
+	own, err := Own(l, path)
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}

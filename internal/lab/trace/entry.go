@@ -1,0 +1,118 @@
+package trace
+
+import (
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podctl/podctl/internal/lab/relay"
+)
+
+// Entry is one call as it is shown.
+type Entry struct {
+	ID              uint64
+	Start           time.Time
+	Caller          relay.Caller
+	Service, Method string
+	Target          Target
+	// Took is how long the call was in flight, so far if InFlight.
+	Took     time.Duration
+	InFlight bool
+	Timeout  time.Duration // 0 without a deadline
+	Code     codes.Code
+	Status   string
+	// Detail are the fields that matter, "" if there are none.
+	Detail              string
+	Stream              bool
+	Requests, Responses int
+
+	request, response proto.Message // nil if not decoded, or large
+	secrets           bool
+}
+
+// Failed reports whether the call ended with an error. A stream that its caller ended did
+// not fail.
+func (e *Entry) Failed() bool {
+	return !e.InFlight && e.Code != codes.OK && !(e.Stream && e.Code == codes.Canceled)
+}
+
+// maxShown is the size of the largest messages that are shown in JSON, in bytes: the lists
+// of a large node are longer.
+const maxShown = 64 << 10
+
+// inFlight is a call that has not ended.
+type inFlight struct {
+	entry             Entry
+	method            method
+	request, response proto.Message
+	shown             bool // that it is in flight for long
+}
+
+// Tracer makes entries of calls. It is not safe for concurrent use.
+type Tracer struct {
+	Names Names
+	// Secrets shows them.
+	Secrets bool
+
+	calls map[uint64]*inFlight
+}
+
+// Began notes a call.
+func (t *Tracer) Began(c *relay.Call) {
+	service, name := cutMethod(c.Method)
+	if t.calls == nil {
+		t.calls = map[uint64]*inFlight{}
+	}
+	m := methods[c.Method]
+	t.calls[c.ID] = &inFlight{method: m, entry: Entry{
+		ID: c.ID, Start: c.Start, Caller: c.Caller, Service: service, Method: name, Timeout: c.Timeout, Stream: m.stream, secrets: t.Secrets,
+	}}
+}
+
+// Message notes a message of a call.
+func (t *Tracer) Message(c *relay.Call, from relay.Side, m relay.Message) {
+	call := t.calls[c.ID]
+	if call == nil || m.Data == nil && m.Size > 0 {
+		return
+	}
+	if from == relay.FromCaller {
+		call.request = decode(call.method.request, m.Data)
+		call.entry.Target = t.Names.target(call.request, nil)
+		call.entry.request = shown(call.request, m)
+		return
+	}
+	call.response = decode(call.method.response, m.Data)
+	t.Names.learn(call.request, call.response)
+	if !call.entry.Stream { // else it is one of many
+		call.entry.response = shown(call.response, m)
+	}
+}
+
+func shown(m proto.Message, of relay.Message) proto.Message {
+	if of.Size > maxShown {
+		return nil
+	}
+	return m
+}
+
+// Ended returns a call that ended.
+func (t *Tracer) Ended(c *relay.Call) *Entry {
+	call := t.calls[c.ID]
+	if call == nil { // it began before the tracer
+		t.Began(c)
+		call = t.calls[c.ID]
+	}
+	delete(t.calls, c.ID)
+	e := &call.entry
+	e.Took, e.Code = c.End.Sub(c.Start), c.Code
+	e.Status = maskStatus(c.Status, call.request, t.Secrets)
+	e.Requests, e.Responses = c.Requests, c.Responses
+	e.Stream = e.Stream || c.Responses > 1
+	e.Target = t.Names.target(call.request, call.response)
+	e.Detail = detail(call.request, call.response, t.Secrets)
+	if e.Stream {
+		e.Detail = count(e.Responses, "message", "messages")
+	}
+	return e
+}

@@ -1,0 +1,184 @@
+package trace
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podctl/podctl/internal/pod/secret"
+)
+
+// messageJSON returns a message as encoding/json reads the protobuf JSON of it, without
+// secrets unless they are asked for; nil for no message.
+func messageJSON(m proto.Message, secrets bool) any {
+	if m == nil {
+		return nil
+	}
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	var tree any
+	if json.Unmarshal(text, &tree) != nil {
+		return nil
+	}
+	showTexts(tree)
+	if secrets {
+		return tree
+	}
+	tree = parseInfo(tree)
+	_, all := secret.AnswerAndValues(tree, func(string) bool { return true })
+	tree, named := secret.AnswerAndValues(tree, secret.NamesOf(nil))
+	h := hider{texts: maskOf(named), arguments: maskOf(all)}
+	return h.hide(tree)
+}
+
+// maskOf masks values, and the texts that are base64 in them: that is how encoding/json
+// writes the values of variables, which are bytes in the CRI.
+func maskOf(values [][]byte) *secret.Mask {
+	for _, v := range values {
+		if text, err := base64.StdEncoding.DecodeString(string(v)); err == nil && utf8.Valid(text) {
+			values = append(values, text)
+		}
+	}
+	return (*secret.Mask)(nil).With(values, nil)
+}
+
+// showTexts replaces the values of environment variables, which are base64 in protobuf
+// JSON, by the texts that they are.
+func showTexts(tree any) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		envs, _ := tree["envs"].([]any)
+		for _, v := range envs {
+			variable, _ := v.(map[string]any)
+			value, _ := variable["value"].(string)
+			if text, err := base64.StdEncoding.DecodeString(value); err == nil && utf8.Valid(text) && value != "" {
+				variable["value"] = string(text)
+			}
+		}
+		for _, value := range tree {
+			showTexts(value)
+		}
+	case []any:
+		for _, value := range tree {
+			showTexts(value)
+		}
+	}
+}
+
+// maskStatus returns the error of a call, without the arguments of the command that the
+// call runs.
+func maskStatus(status string, request proto.Message, secrets bool) string {
+	command, ok := request.(interface{ GetCmd() []string })
+	if secrets || !ok || len(command.GetCmd()) < 2 {
+		return status
+	}
+	var values [][]byte
+	for _, argument := range command.GetCmd()[1:] {
+		values = append(values, []byte(argument))
+	}
+	return (*secret.Mask)(nil).With(values, nil).Text(status)
+}
+
+// parseInfo returns a tree with what a runtime adds to a verbose status, which is JSON in
+// texts, as trees, so that what is secret in it is found.
+func parseInfo(tree any) any {
+	answer, ok := tree.(map[string]any)
+	if !ok {
+		return tree
+	}
+	info, ok := answer["info"].(map[string]any)
+	if !ok {
+		return tree
+	}
+	answer, info = maps.Clone(answer), maps.Clone(info)
+	for key, value := range info {
+		var parsed any
+		if text, ok := value.(string); ok && json.Unmarshal([]byte(text), &parsed) == nil {
+			info[key] = parsed
+		}
+	}
+	answer["info"] = info
+	return answer
+}
+
+// hidden are fields, in lower case, that are secrets or may hold what a container knows:
+// credentials of registries, output and arguments of commands, and the URLs of streams,
+// which are all that is needed to connect.
+var hidden = map[string]bool{
+	"password": true, "auth": true, "identitytoken": true, "registrytoken": true,
+	"stdout": true, "stderr": true, "cmd": true, "url": true,
+}
+
+// hider hides what a request and its answer do not mark as secret.
+type hider struct {
+	texts     *secret.Mask // values of variables that are named as secrets
+	arguments *secret.Mask // values of all variables
+}
+
+// hide returns a copy of a tree without the values of hidden fields and of environment
+// variables, any of which may be from a Secret, and without those values in the command
+// lines of containers, which are expanded with them.
+func (h hider) hide(tree any) any {
+	switch tree := tree.(type) {
+	case map[string]any:
+		masked := make(map[string]any, len(tree))
+		for key, value := range tree {
+			masked[key] = h.field(strings.ToLower(key), value)
+		}
+		return masked
+	case []any:
+		return each(tree, h.hide)
+	case string:
+		return h.texts.Text(tree)
+	}
+	return tree
+}
+
+func (h hider) field(key string, value any) any {
+	list, isList := value.([]any)
+	_, isText := value.(string)
+	switch {
+	case hidden[key] && (isText || isList):
+		return secret.Placeholder
+	case (key == "envs" || key == "env") && isList:
+		return each(list, hideVariable)
+	case (key == "args" || key == "command") && isList:
+		return each(list, func(argument any) any {
+			if text, ok := argument.(string); ok {
+				return h.arguments.Text(text)
+			}
+			return h.hide(argument)
+		})
+	}
+	return h.hide(value)
+}
+
+func each(list []any, f func(any) any) []any {
+	mapped := make([]any, len(list))
+	for i, value := range list {
+		mapped[i] = f(value)
+	}
+	return mapped
+}
+
+// hideVariable returns an environment variable without its value: NAME=VALUE, or an object
+// with a key or a name.
+func hideVariable(variable any) any {
+	switch v := variable.(type) {
+	case string:
+		name, _, _ := strings.Cut(v, "=")
+		return name + "=" + secret.Placeholder
+	case map[string]any:
+		masked := maps.Clone(v)
+		masked["value"] = secret.Placeholder
+		return masked
+	}
+	return secret.Placeholder
+}

@@ -1,0 +1,61 @@
+package trace
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	_ "k8s.io/cri-api/pkg/apis/runtime/v1" // registers the methods of the CRI
+)
+
+// method describes one method of the CRI.
+type method struct {
+	request, response protoreflect.MessageType
+	stream            bool
+}
+
+// methods are those of the CRI, by their names on the wire.
+var methods = func() map[string]method {
+	all := map[string]method{}
+	for _, name := range []protoreflect.FullName{"runtime.v1.RuntimeService", "runtime.v1.ImageService"} {
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
+		if err != nil {
+			panic(err) // the package above registers it
+		}
+		service, ok := found.(protoreflect.ServiceDescriptor)
+		if !ok {
+			continue
+		}
+		for i := range service.Methods().Len() {
+			m := service.Methods().Get(i)
+			request, err1 := protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
+			response, err2 := protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
+			if err1 == nil && err2 == nil {
+				all["/"+string(name)+"/"+string(m.Name())] = method{request, response, m.IsStreamingServer()}
+			}
+		}
+	}
+	return all
+}()
+
+// decode reads a message; nil if it is not one of the type, or there is no type.
+func decode(t protoreflect.MessageType, data []byte) proto.Message {
+	if t == nil {
+		return nil
+	}
+	m := t.New().Interface()
+	if proto.Unmarshal(data, m) != nil {
+		return nil
+	}
+	return m
+}
+
+// cutMethod splits /SERVICE/METHOD.
+func cutMethod(full string) (service, name string) {
+	service, name, ok := strings.Cut(strings.TrimPrefix(full, "/"), "/")
+	if !ok {
+		return "", service
+	}
+	return service, name
+}
