@@ -14,6 +14,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/images"
+	"github.com/podctl/podctl/cmd/podctl/internal/lab"
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/node"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
@@ -108,6 +109,7 @@ func commands(e *shell.Env, app func() *cmdline.App) []*cmdline.Command {
 		{"look inside pods", look.Commands(e, run.Copied)},
 		{"images", images.Commands(e)},
 		{"examine the node", node.Commands(e, runCaptured(e))},
+		{"examine the runtime", lab.Commands(e)},
 		{"this program", program.Commands(e, app)},
 	} {
 		for _, c := range section.commands {

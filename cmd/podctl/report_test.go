@@ -105,7 +105,7 @@ func TestReportOfRuntimeThatAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{file, link} {
-			w.told(1, time.Second, []string{"exists\n  hint: remove it, or -o another file"}, "report", "-o", name)
+			w.told(1, time.Second, []string{"exists\n  hint: remove it, or name another file"}, "report", "-o", name)
 		}
 		running.interrupt()
 		running.ends(130, time.Minute)

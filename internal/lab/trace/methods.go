@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -58,4 +59,15 @@ func cutMethod(full string) (service, name string) {
 		return "", service
 	}
 	return service, name
+}
+
+// Methods returns the names of the methods of the CRI, sorted.
+func Methods() []string {
+	var names []string
+	for full := range methods {
+		_, name := cutMethod(full)
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

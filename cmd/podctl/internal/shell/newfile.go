@@ -29,7 +29,7 @@ func CreateFile(e *Env, name string) (*NewFile, error) {
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, hint.Errorf("remove it, or -o another file", "%s exists", name)
+		return nil, hint.Errorf("remove it, or name another file", "%s exists", name)
 	}
 	return &NewFile{f, name}, err
 }

@@ -1,0 +1,14 @@
+// Package lab is the commands for people who build runtimes and what calls them.
+package lab
+
+import (
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+)
+
+// Commands are the commands of the section, in the order of the help.
+func Commands(e *shell.Env) []*cmdline.Command {
+	return []*cmdline.Command{
+		traceCommand(e),
+	}
+}

@@ -1,0 +1,173 @@
+package lab
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/lab/trace"
+	"github.com/podctl/podctl/internal/sys/suggest"
+)
+
+// traceOptions are the options of `podctl trace`.
+type traceOptions struct {
+	shell.Globals
+	listen  string // absolute, "" for a socket of its own
+	command []string
+	filter  trace.Filter
+	secrets bool
+	summary bool
+	quiet   bool
+	// inFlight is the age from which a call in flight is printed.
+	inFlight time.Duration
+	last     time.Duration // 0: until an interrupt, or the end of the command
+	file     string        // "" for the standard streams
+	// format is how calls are printed unless chrome or otlp is set.
+	format output.Format
+	chrome bool
+	otlp   *url.URL
+}
+
+// Special formats of the command.
+const (
+	chromeFormat = "chrome"
+	otlpFormat   = "otlp="
+)
+
+func traceCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name:    "trace",
+		Usage:   "show every CRI call as it passes: caller, method, pod, duration, error",
+		Args:    cmdline.Args{Rest: cmdline.MayProgram},
+		Effect:  cmdline.Changes,
+		OnNodes: cmdline.NotOnNodes,
+		Data:    []any{trace.Data{}, summaryData{}},
+		Description: "Passes the bytes of callers on to the runtime and reads a copy of them: calls, streams, deadlines\n" +
+			"and methods that podctl does not know pass unchanged. Calls come from those who use the SOCKET of\n" +
+			"--listen, or from COMMAND, which finds the socket in CONTAINER_RUNTIME_ENDPOINT and\n" +
+			"IMAGE_SERVICE_ENDPOINT. Ids are shown as the names of their pods and containers.\n" +
+			"Environment variables, registry credentials, the arguments and output of exec, and manifests in\n" +
+			"annotations are masked. Ctrl-C ends the trace, and the connections that pass through it.\n" +
+			"With COMMAND the trace goes to standard error unless --write names a file, and the exit code is\n" +
+			"the command's.\n\n" +
+			"   podctl trace --listen /run/trace.sock\n" +
+			"   podctl trace --summary -- crictl ps\n" +
+			"   podctl trace -o json --write calls.json --pod web -- podctl run web.yaml\n" +
+			"   podctl trace -o chrome --write trace.json -- crictl pull busybox     for ui.perfetto.dev\n\n" +
+			"-o is " + output.DataFormats + ", of one object at a time, chrome (Chrome's trace format), or\n" +
+			"otlp=URL (spans of OpenTelemetry, sent to a collector by OTLP/HTTP).",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", DefaultText: "one for COMMAND", Usage: "unix `SOCKET` to create, with mode 0600; one that a process serves is refused"},
+			&cli.StringSliceFlag{Name: "method", Usage: "show only calls of this CRI `METHOD` or pattern, for example List*; repeatable"},
+			&cli.StringSliceFlag{Name: "pod", Usage: "show only calls about this `[NAMESPACE/]POD` or pattern; repeatable"},
+			&cli.StringSliceFlag{Name: "caller", Usage: "show only calls of this `PROCESS`, a pid, a name or a pattern; repeatable"},
+			&cli.DurationFlag{Name: "slower", DefaultText: "all", Usage: "show only calls that took this `DURATION` or longer"},
+			&cli.BoolFlag{Name: "failed", Usage: "show only calls that ended with an error"},
+			&cli.DurationFlag{Name: "in-flight", Value: 5 * time.Second, Usage: "show a call once when it has been in flight for this `DURATION`; 0 for never"},
+			&cli.BoolFlag{Name: "summary", Usage: "at the end print counts, errors and percentiles by method, the slowest calls, and calls in flight"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no calls"},
+			&cli.BoolFlag{Name: "show-secrets", Usage: "do not mask secrets"},
+			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`"},
+			&cli.StringFlag{Name: "write", DefaultText: "standard output; standard error with COMMAND", Usage: "write the trace to a new `FILE`, which only its owner can read"},
+			shell.NoHeadersFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			o, err := readTrace(c)
+			if err != nil {
+				return err
+			}
+			return runTrace(c.Context, e, o)
+		},
+	}
+}
+
+func readTrace(c *cli.Context) (traceOptions, error) {
+	o := traceOptions{
+		Globals: shell.ReadGlobals(c), secrets: c.Bool("show-secrets"), summary: c.Bool("summary"), quiet: c.Bool("quiet"),
+		inFlight: c.Duration("in-flight"), last: c.Duration("for"), file: c.String("write"),
+		filter: trace.Filter{
+			Methods: c.StringSlice("method"), Pods: c.StringSlice("pod"), Callers: c.StringSlice("caller"), Slower: c.Duration("slower"), Failed: c.Bool("failed"),
+		},
+	}
+	words := c.Args().Slice()
+	switch i := slices.Index(words, "--"); {
+	case i < 0 && len(words) > 0:
+		return o, &shell.UsageError{Message: "the command has to follow --", Advice: fmt.Sprintf("podctl trace -- %s …", words[0])}
+	case i > 0:
+		return o, shell.Usagef("unexpected argument %q before --", words[0])
+	case i == 0:
+		o.command = words[1:]
+	}
+	var err error
+	switch listen := strings.TrimPrefix(c.String("listen"), "unix://"); {
+	case listen == "" && len(o.command) == 0:
+		return o, &shell.UsageError{Message: "nothing to trace", Advice: "podctl trace --listen SOCKET, or podctl trace -- COMMAND"}
+	case listen != "":
+		if o.listen, err = filepath.Abs(listen); err != nil {
+			return o, err
+		}
+	}
+	for flag, d := range map[string]time.Duration{"in-flight": o.inFlight, "for": o.last, "slower": o.filter.Slower} {
+		if d < 0 {
+			return o, shell.Usagef("--%s %s is negative", flag, d)
+		}
+	}
+	if err := checkFilter(o.filter); err != nil {
+		return o, err
+	}
+	switch {
+	case o.Output == chromeFormat:
+		o.chrome = true
+	case strings.HasPrefix(o.Output, otlpFormat):
+		o.otlp, err = otlpURL(strings.TrimPrefix(o.Output, otlpFormat))
+	default:
+		o.format, err = shell.ReadReportOutput(c)
+	}
+	return o, err
+}
+
+// checkFilter returns an error for a pattern that is none, and for a method that is
+// probably a mistake: one that is not known may be of a newer CRI.
+func checkFilter(f trace.Filter) error {
+	if wrong := f.Check(); wrong != "" {
+		return &shell.UsageError{Message: fmt.Sprintf("%q is not a pattern", wrong), Advice: "a * stands for any characters, a ? for one: 'List*'"}
+	}
+	methods := trace.Methods()
+	for _, m := range f.Methods {
+		isKnown := slices.ContainsFunc(methods, func(known string) bool { return strings.EqualFold(known, m) })
+		if near := suggest.Word(m, methods); !isKnown && near != "" && !strings.ContainsAny(m, "*?[") {
+			return &shell.UsageError{Message: fmt.Sprintf("--method: the CRI has no method %q", m), Advice: "did you mean " + near + "?"}
+		}
+	}
+	return nil
+}
+
+// otlpURL reads the address of a collector; /v1/traces is the path of the protocol.
+func otlpURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, &shell.UsageError{Message: "--output otlp: want the URL of a collector", Advice: "-o otlp=http://127.0.0.1:4318"}
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/traces"
+	}
+	return u, nil
+}
+
+// environment is that of the command: its runtime is the one at the socket.
+func environment(socket, image string) []string {
+	inherited := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return name == "PODCTL_RUNTIME_ENDPOINT" || name == "PODCTL_IMAGE_ENDPOINT" // they would win
+	})
+	return append(inherited, "CONTAINER_RUNTIME_ENDPOINT=unix://"+socket, "IMAGE_SERVICE_ENDPOINT="+image)
+}

@@ -1,0 +1,186 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/lab/relay"
+	"github.com/podctl/podctl/internal/lab/trace"
+)
+
+// session is one run of `podctl trace`: what a relay observes, printed. It is safe for
+// concurrent use.
+type session struct {
+	env   *shell.Env
+	opts  traceOptions
+	began time.Time
+
+	mu      sync.Mutex
+	tracer  trace.Tracer
+	summary trace.Summary
+	printer tracePrinter
+	// err is the first error of the output; failed is closed with it.
+	err    error
+	failed chan struct{}
+	// stopped: calls that end now end because the trace does.
+	stopped bool
+}
+
+var _ relay.Observer = (*session)(nil)
+
+// newSession returns a session that has printed its header.
+func newSession(e *shell.Env, o traceOptions, runtime string) (*session, error) {
+	printer, err := newTracePrinter(e, o, runtime)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{env: e, opts: o, began: e.Now(), tracer: trace.Tracer{Secrets: o.secrets}, printer: printer, failed: make(chan struct{})}
+	s.keep(printer.begin())
+	return s, nil
+}
+
+// keep notes an error of the output.
+func (s *session) keep(err error) {
+	if err != nil && s.err == nil {
+		s.err = err
+		close(s.failed)
+	}
+}
+
+// Began implements relay.Observer.
+func (s *session) Began(c *relay.Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tracer.Began(c)
+}
+
+// Message implements relay.Observer.
+func (s *session) Message(c *relay.Call, from relay.Side, m relay.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tracer.Message(c, from, m)
+}
+
+// Ended implements relay.Observer.
+func (s *session) Ended(c *relay.Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return
+	}
+	e := s.tracer.Ended(c)
+	if s.opts.filter.Selects(e) {
+		s.summary.Add(e)
+		s.print(e)
+	}
+}
+
+// Missed implements relay.Observer.
+func (s *session) Missed(m relay.Missed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopped {
+		s.keep(s.printer.missed(m))
+	}
+}
+
+func (s *session) print(e *trace.Entry) {
+	if !s.opts.quiet {
+		s.keep(s.printer.entry(e))
+	}
+}
+
+// inFlightPoll is how often calls in flight are examined.
+const inFlightPoll = 500 * time.Millisecond
+
+// wait returns when the trace is to end: with the command, an interrupt, --for, or an
+// error of the output.
+func (s *session) wait(ctx context.Context, e *shell.Env, socket, image string) error {
+	var timeout <-chan time.Time
+	if s.opts.last > 0 {
+		timer := time.NewTimer(s.opts.last)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	var child *child
+	if len(s.opts.command) > 0 {
+		var err error
+		if child, err = startChild(e, s.opts.command, environment(socket, image)); err != nil {
+			return err
+		}
+	}
+	poll := time.NewTicker(inFlightPoll)
+	defer poll.Stop()
+	for {
+		select {
+		case <-poll.C:
+			s.showOverdue()
+		case <-child.ended():
+			return child.err
+		case signal := <-s.env.Interrupts:
+			if child == nil {
+				return nil
+			}
+			child.interrupt(signal)
+		case <-timeout:
+			child.interrupt(os.Interrupt)
+			if child == nil {
+				return nil
+			}
+			timeout = nil
+		case <-s.failed:
+			child.kill()
+			return nil
+		case <-ctx.Done():
+			child.kill()
+			return ctx.Err()
+		}
+	}
+}
+
+// showOverdue prints calls that are in flight for long.
+func (s *session) showOverdue() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opts.inFlight == 0 {
+		return
+	}
+	for _, e := range s.tracer.Overdue(s.env.Now(), s.opts.inFlight) {
+		if s.opts.filter.Selects(e) {
+			s.print(e)
+		}
+	}
+}
+
+// stop prints the end: calls in flight, and with --summary the summary. Calls that end
+// later are not printed.
+func (s *session) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	now := s.env.Now()
+	var inFlight []*trace.Entry
+	for _, e := range s.tracer.InFlight(now) {
+		if s.opts.filter.Selects(e) {
+			inFlight = append(inFlight, e)
+		}
+	}
+	if s.opts.summary {
+		s.keep(s.printer.summary(now, summaryOf(&s.summary, inFlight, now.Sub(s.began))))
+		return
+	}
+	for _, e := range inFlight {
+		s.print(e)
+	}
+}
+
+// close ends the output, and returns its first error.
+func (s *session) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.err, s.printer.close())
+}
