@@ -32,8 +32,10 @@ type Killer struct {
 
 	// looking joins the looks before orphans that are terminated at the same time.
 	looking stop.Batch[Orphan, *View]
-	// leaking is held while a leak is removed: parts of one may be in use by another.
-	leaking sync.Mutex
+	// leaking joins the looks before leaks that are removed at the same time. removing is held while
+	// one is removed: parts of one may be in use by another.
+	leaking  stop.Batch[Orphan, *View]
+	removing sync.Mutex
 }
 
 // Result is what became of an orphan.

@@ -64,10 +64,10 @@ func leaked(l leak.Leak) Orphan {
 
 // killLeak removes what has leaked and still is what it was when the leak was found.
 func (k *Killer) killLeak(ctx context.Context, o Orphan, step StepFunc) (Result, string, error) {
-	k.leaking.Lock()
-	defer k.leaking.Unlock()
 	now, err := k.leakAgain(ctx, o)
 	if err == nil && now != nil {
+		k.removing.Lock()
+		defer k.removing.Unlock()
 		r := leak.Remover{Host: k.Finder.Leaks.Host, DryRun: k.DryRun, Step: step}
 		err = r.Remove(ctx, *o.Leak, *now)
 	}
@@ -86,15 +86,24 @@ func (k *Killer) killLeak(ctx context.Context, o Orphan, step StepFunc) (Result,
 
 // leakAgain returns a leak as it is now, nil if it is gone.
 func (k *Killer) leakAgain(ctx context.Context, o Orphan) (*leak.Leak, error) {
-	looked, err := k.looking.Ask(ctx, o, func(ctx context.Context, _ []Orphan) (*View, error) { return k.Finder.Look(ctx) })
+	v, err := k.leaking.Ask(ctx, o, func(ctx context.Context, _ []Orphan) (*View, error) {
+		looked, err := k.looking.Ask(ctx, o, func(ctx context.Context, _ []Orphan) (*View, error) { return k.Finder.Look(ctx) })
+		if err != nil {
+			return nil, err
+		}
+		v := *looked // it is shared with those who look for other orphans
+		if err := v.Refusal(); err != nil {
+			return nil, err
+		}
+		if err := k.Finder.FindLeaks(ctx, &v); err != nil {
+			return nil, err
+		}
+		if !v.Leaks.Examined {
+			return nil, fmt.Errorf("leaks cannot be looked for again: %s", strings.Join(v.Leaks.Unread, "; "))
+		}
+		return &v, nil
+	})
 	if err != nil {
-		return nil, err
-	}
-	v := *looked // it is shared with those who look for other orphans
-	if err := v.Refusal(); err != nil {
-		return nil, err
-	}
-	if err := k.Finder.FindLeaks(ctx, &v); err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(v.Leaks.Leaks, func(l leak.Leak) bool { return l.ID == o.Leak.ID })

@@ -1,12 +1,20 @@
 package orphan
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/leak"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 func TestLeakIsAnOrphan(t *testing.T) {
@@ -25,7 +33,7 @@ func TestLeakIsAnOrphan(t *testing.T) {
 			"u", "u", "cgroup podu of a pod that nobody has; it is below podctl-1a",
 		},
 		{
-			leak.Leak{ID: "/run/c/netns/cni-1", Evidence: "no sandbox has it", Things: []leak.Thing{{Kind: leak.Namespace, Path: "/run/c/netns/cni-1"}}},
+			leak.Leak{ID: "/run/c/netns/cni-1", Evidence: "no sandbox has it", Things: []leak.Thing{{Kind: leak.NetworkNamespace, Path: "/run/c/netns/cni-1"}}},
 			"cni-1", "/run/c/netns/cni-1", "network namespace cni-1 of no sandbox; no sandbox has it",
 		},
 	} {
@@ -40,4 +48,44 @@ func TestLeakIsAnOrphan(t *testing.T) {
 	if since := (leak.Leak{Things: mounts}).Since(); !since.Equal(lunch.Add(-time.Hour)) {
 		t.Errorf("since %v", since)
 	}
+}
+
+// Leaks whose turn it is at the same time are looked for once. What cannot be looked for again is not
+// said to be gone.
+func TestLeaksThatAreRemovedTogetherShareALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := sim.New(sim.Options{Record: true}) // without a process, so that nothing is looked at
+		defer rt.Close()
+		client, err := cri.Connect(t.Context(), cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: rt.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		procs := t.TempDir()
+		if err := os.WriteFile(filepath.Join(procs, "locks"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := Finder{
+			Asker: owners.Asker{Locks: t.TempDir(), Procs: proc.FS(procs)}, Client: client, SkipDirs: true,
+			Leaks: &leak.Finder{Client: client, Now: time.Now},
+		}
+		k := Killer{Finder: &f}
+		lists := func(leaks int) int {
+			rt.ClearCalls()
+			var killing sync.WaitGroup
+			for range leaks {
+				killing.Go(func() {
+					result, _, err := k.Kill(t.Context(), Orphan{Leak: &leak.Leak{ID: "a"}}, nil)
+					if result != Failed || err == nil || !strings.HasPrefix(err.Error(), "leaks cannot be looked for again: ") {
+						t.Errorf("%s, %v", result, err)
+					}
+				})
+			}
+			killing.Wait()
+			return len(rt.Calls("ListPodSandbox"))
+		}
+		if one, many := lists(1), lists(20); one == 0 || many > 2*one {
+			t.Errorf("%d lists for one leak, %d for 20", one, many)
+		}
+	})
 }
