@@ -2,7 +2,6 @@ package cri
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,26 +26,18 @@ func (c *Client) CDI(ctx context.Context) (CDI, error) {
 	if err != nil {
 		return CDI{}, err
 	}
-	info, err := c.Info(ctx)
+	config, err := c.RuntimeConfig(ctx)
 	if err != nil {
 		return CDI{}, err
 	}
-	return readCDI(v, info["config"]), nil
+	return readCDI(v, config), nil
 }
 
 // readCDI reads it of the configuration that the runtime shows, which may be none.
-func readCDI(v Version, shown string) CDI {
-	var config struct {
-		EnableCDI   *bool    `json:"enableCDI"`
-		Directories []string `json:"cdiSpecDirs"`
-		CRIO        struct {
-			Directories []string `json:"CDISpecDirs"`
-		} `json:"crio"`
-	}
-	_ = json.Unmarshal([]byte(shown), &config) // another runtime's form says nothing
-	found := CDI{Directories: config.Directories}
-	if found.Directories == nil {
-		found.Directories = config.CRIO.Directories
+func readCDI(v Version, config RuntimeConfig) CDI {
+	found := CDI{Directories: config.CDISpecDirs}
+	if found.Directories == nil && config.CRIO != nil {
+		found.Directories = config.CRIO.CDISpecDirs
 	}
 	major, _, _ := v.release()
 	enabled := v.Name != "containerd" || major != 1

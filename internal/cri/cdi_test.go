@@ -22,7 +22,7 @@ func TestARuntimeAppliesCDIIfItIsNewEnoughAndConfigured(t *testing.T) {
 		{"cri-o", "1.34.1", `{"crio": {"CDISpecDirs": ["/run/cdi"]}}`, true, []string{"/run/cdi"}},
 		{"other", "0.1", `no JSON`, true, nil},
 	} {
-		got := readCDI(Version{Name: tt.name, Version: tt.version}, tt.config)
+		got := readCDI(Version{Name: tt.name, Version: tt.version}, ReadRuntimeConfig(map[string]string{"config": tt.config}))
 		if (got.Refused == "") != tt.applies || !reflect.DeepEqual(got.Directories, tt.directories) {
 			t.Errorf("%s %s, %s: %+v", tt.name, tt.version, tt.config, got)
 		}

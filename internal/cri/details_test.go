@@ -1,6 +1,9 @@
 package cri
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 func TestDetailsAreReadFromTheVerboseStatus(t *testing.T) {
 	detailsIn := func(info string) (Details, error) {
@@ -8,16 +11,16 @@ func TestDetailsAreReadFromTheVerboseStatus(t *testing.T) {
 		return v.details(), err
 	}
 	d, err := detailsIn(`{"pid": 812, "runtimeSpec": {"linux": {"cgroupsPath": "/pods/podu/c",
-		"namespaces": [{"type": "pid"}, {"type": "network", "path": "/var/run/netns/cni-1"}],
+		"namespaces": [{"type": "pid"}, {"type": "ipc", "path": "/var/run/ipcns/1"}, {"type": "network", "path": "/var/run/netns/cni-1"}],
 		"resources": {"memory": {"limit": 67108864}, "cpu": {"shares": 2}}}}}`)
-	if err != nil || d.PID != 812 || d.NetNS != "/var/run/netns/cni-1" || *d.MemoryLimit != 64<<20 {
+	if err != nil || d.PID != 812 || d.NetNS != "/var/run/netns/cni-1" || *d.MemoryLimit != 64<<20 || !reflect.DeepEqual(d.Namespaces, []string{"/var/run/ipcns/1", "/var/run/netns/cni-1"}) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	d, err = detailsIn(`{"pid": 1, "runtimeSpec": {"linux": {"resources": {"memory": {"limit": -1}}}}}`)
-	if err != nil || d != (Details{PID: 1}) {
+	if err != nil || !reflect.DeepEqual(d, Details{PID: 1}) {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, err := detailsIn(""); err != nil || d != (Details{}) {
+	if d, err := detailsIn(""); err != nil || !reflect.DeepEqual(d, Details{}) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if _, err := detailsIn("{"); err == nil {

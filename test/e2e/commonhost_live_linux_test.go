@@ -118,7 +118,7 @@ func TestLeaksOfCrashedRuntimeOnCommonHost(t *testing.T) {
 		t.Skipf("live test: another runtime is on this host: %s", first.Other)
 	}
 	leaked := leakOf(first, lost.SandboxID)
-	if len(leaked.Of(leak.Namespace)) != 1 || len(leaked.Of(leak.Lease)) != 1 || len(leaked.Of(leak.Shim))+len(leaked.Of(leak.Process)) > 0 || leakOf(first, stays.SandboxID).ID != "" {
+	if len(leaked.Of(leak.NetworkNamespace)) != 1 || len(leaked.Of(leak.Lease)) != 1 || len(leaked.Of(leak.Shim))+len(leaked.Of(leak.Process)) > 0 || leakOf(first, stays.SandboxID).ID != "" {
 		t.Fatalf("lost: %s (%s); all: %+v", kinds(leaked), leaked.Evidence, first)
 	}
 	other := live.Runtime(t, live.Containerd, live.Private())

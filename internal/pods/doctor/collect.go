@@ -63,22 +63,21 @@ func (o Options) readRuntime(ctx context.Context, f *Facts) {
 	r := &f.Runtime
 	r.Status, r.StatusErr = o.Client.Status(ctx)
 	r.Driver, r.DriverErr = o.Client.CgroupDriver(ctx)
-	info, err := o.Client.Info(ctx)
+	shown, err := o.Client.RuntimeConfig(ctx)
 	if err != nil {
 		return // as the status
 	}
-	var sandboxImage string
-	r.Config, sandboxImage = readConfig(info)
+	r.Config = newConfig(shown)
 	if r.Config.CNI.Shown {
 		r.Config.CNI.find(r.Server.PID)
 	}
-	if sandboxImage == "" {
+	if shown.SandboxImage == "" {
 		return
 	}
 	if held, err := o.Client.ListImages(ctx); err == nil {
 		for _, i := range held {
-			if !i.Pinned && (&images.Image{Image: *i}).HasName(sandboxImage) {
-				r.UnpinnedSandboxImage = sandboxImage
+			if !i.Pinned && (&images.Image{Image: *i}).HasName(shown.SandboxImage) {
+				r.UnpinnedSandboxImage = shown.SandboxImage
 			}
 		}
 	}

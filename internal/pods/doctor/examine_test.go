@@ -86,8 +86,8 @@ func TestFindings(t *testing.T) {
 			f.Pods.Leaks.Other = "podman (pid 7)"
 		}, "leftover.leases", "info: 1 address of nothing that this runtime lists, which another client or runtime may have: 10.88.0.5 of network podman (3f9c1b2a44d0e); another runtime may be on this host: podman (pid 7)"},
 		{func(f *Facts) { f.Pods.Leaks.Unread = []string{"/x cannot be read"} }, "leftover.leaks", "info: not all of what pods may have left can be read: /x cannot be read"},
-		{func(f *Facts) { f.Pods.Leaks = leak.Findings{Unread: []string{"podctl is not run as root"}} }, "leftover.leaks", "info: shims, mounts, network namespaces and addresses of pods that are gone are not looked for: podctl is not run as root"},
-		{func(f *Facts) { f.Pods.LeaksErr = fs.ErrClosed }, "leftover.leaks", "warning: shims, mounts, network namespaces and addresses of pods that are gone cannot be looked for: file already closed"},
+		{func(f *Facts) { f.Pods.Leaks = leak.Findings{Unread: []string{"podctl is not run as root"}} }, "leftover.leaks", "info: shims, mounts, namespaces and addresses of pods that are gone are not looked for: podctl is not run as root"},
+		{func(f *Facts) { f.Pods.LeaksErr = fs.ErrClosed }, "leftover.leaks", "warning: shims, mounts, namespaces and addresses of pods that are gone cannot be looked for: file already closed"},
 		{func(f *Facts) { f.Runtime.Probed = false }, "runtime.events", "info: not opened"},
 		{func(f *Facts) { f.Runtime.Events = unsupported }, "runtime.events", "info: containerd v2.4.2 has no events"},
 		{func(f *Facts) { f.Runtime.Events, f.Runtime.Config.Events = unsupported, &no }, "runtime.events", "info: events are disabled"},
@@ -127,7 +127,7 @@ func TestFindings(t *testing.T) {
 				leaked(leak.Thing{Kind: leak.Mount, Path: name})(f)
 			}
 		}, "leftover.mounts", "warning: 7 mounts of nothing that the runtime lists: a, b, c, d, e and 2 more"},
-		{leaked(leak.Thing{Kind: leak.Namespace, Path: "/run/netns/cni-1"}), "leftover.namespaces", "warning: 1 network namespace of nothing that the runtime lists: /run/netns/cni-1"},
+		{leaked(leak.Thing{Kind: leak.NetworkNamespace, Path: "/run/netns/cni-1"}), "leftover.namespaces", "warning: 1 namespace of nothing that the runtime lists: /run/netns/cni-1"},
 		{leaked(leak.Thing{Kind: leak.Cgroup, Path: "/kubepods/podu/c"}), "leftover.cgroups", "warning: 1 cgroup of nothing that the runtime lists: /kubepods/podu/c"},
 		{func(f *Facts) { f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd"} }, "kubelet", "info: kubelet (pid 9) uses this runtime"},
 		{func(f *Facts) {
@@ -176,25 +176,26 @@ func TestSharedFileSystemIsReportedOnce(t *testing.T) {
 }
 
 func TestConfigurationFromVerboseStatus(t *testing.T) {
-	c, image := readConfig(map[string]string{
+	shown := cri.ReadRuntimeConfig(map[string]string{
 		"config":            `{"sandboxImage": "pause:1", "restrictOOMScoreAdj": true}`,
 		"lastCNILoadStatus": "OK",
 		"cniconfig": `{"PluginDirs": ["/bin", "/opt"], "PluginConfDir": "/etc/cni", "Networks": [
 			{"Config": {"Name": "cni-loopback", "Plugins": [{"Network": {"type": "loopback"}}]}},
 			{"Config": {"Name": "net", "Plugins": [{"Network": {"type": "sh", "ipam": {"type": "no-such-ipam"}}}, {"Network": {"type": "sh"}}]}}]}`,
 	})
+	c := newConfig(shown)
 	c.CNI.find(0)
-	if image != "pause:1" || !c.RestrictOOM {
-		t.Errorf("%q %+v", image, c)
+	if shown.SandboxImage != "pause:1" || !c.RestrictOOM {
+		t.Errorf("%+v", c)
 	}
 	if n := c.CNI.Networks; len(n) != 1 || strings.Join(n[0].Plugins, " ") != "sh no-such-ipam" || strings.Join(n[0].Missing, " ") != "no-such-ipam" {
 		t.Errorf("%+v", c.CNI)
 	}
-	c, image = readConfig(map[string]string{"config": `{"crio": {"EnablePodEvents": false}, "sandboxImage": "p"}`})
-	if image != "p" || c.Events == nil || *c.Events || c.CNI.Shown {
-		t.Errorf("%q %+v", image, c)
+	c = newConfig(cri.ReadRuntimeConfig(map[string]string{"config": `{"crio": {"EnablePodEvents": false}}`}))
+	if c.Events == nil || *c.Events || c.CNI.Shown {
+		t.Errorf("%+v", c)
 	}
-	if c, _ := readConfig(map[string]string{"config": "[", "cniconfig": "["}); c.Shown || c.CNI.Shown {
+	if c := newConfig(cri.ReadRuntimeConfig(map[string]string{"config": "[", "cniconfig": "["})); c.Shown || c.CNI.Shown {
 		t.Errorf("%+v", c)
 	}
 }

@@ -51,8 +51,8 @@ func checkPods(f Facts, r *report) {
 	}
 }
 
-// checkLeaks returns the check of what has leaked of some kinds.
-func checkLeaks(kinds ...leak.Kind) func(Facts, *report) {
+// checkLeaks returns the check of what has leaked of some kinds, which have one noun.
+func checkLeaks(noun string, kinds ...leak.Kind) func(Facts, *report) {
 	return func(f Facts, r *report) {
 		leaks := f.Pods.Leaks
 		if f.Pods.Err != nil || !leaks.Examined {
@@ -71,7 +71,6 @@ func checkLeaks(kinds ...leak.Kind) func(Facts, *report) {
 				unlisted = append(unlisted, describeLeak(t))
 			}
 		}
-		noun := string(kinds[0])
 		if len(leaked) > 0 {
 			r.warn("podctl orphans", "%s of nothing that the runtime lists: %s", plural(len(leaked), noun), firstNames(leaked))
 		}
@@ -109,9 +108,9 @@ func checkLooked(f Facts, r *report) {
 	switch {
 	case f.Pods.Err != nil:
 	case f.Pods.LeaksErr != nil:
-		r.warn("", "shims, mounts, network namespaces and addresses of pods that are gone cannot be looked for: %v", f.Pods.LeaksErr)
+		r.warn("", "shims, mounts, namespaces and addresses of pods that are gone cannot be looked for: %v", f.Pods.LeaksErr)
 	case len(leaks.Unread) > 0 && !leaks.Examined:
-		r.info("shims, mounts, network namespaces and addresses of pods that are gone are not looked for: %s", strings.Join(leaks.Unread, "; "))
+		r.info("shims, mounts, namespaces and addresses of pods that are gone are not looked for: %s", strings.Join(leaks.Unread, "; "))
 	case len(leaks.Unread) > 0:
 		r.info("not all of what pods may have left can be read: %s", strings.Join(leaks.Unread, "; "))
 	}

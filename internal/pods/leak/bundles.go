@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -128,35 +126,4 @@ func (s *scan) mounted(id, path string) time.Time {
 		}
 	}
 	return since
-}
-
-// readNamespaces finds the network namespaces in the runtime's directory.
-func (s *scan) readNamespaces() {
-	by, unread := s.host.occupants()
-	for _, m := range s.mounts {
-		if m.FSType != "nsfs" || filepath.Dir(m.Mountpoint) != s.Runtime.NamespaceDir || !strings.HasPrefix(m.Root, "net:") {
-			continue
-		}
-		switch pid := by[m.Root]; {
-		case pid != 0:
-			s.Occupants[m.Mountpoint] = "process " + strconv.Itoa(pid)
-		case unread != nil:
-			s.Occupants[m.Mountpoint] = unread.Error()
-		}
-		s.add(Thing{Kind: Namespace, ID: s.inNamespace(m.Root), Path: m.Mountpoint, Since: made(s.path(m.Mountpoint))})
-	}
-}
-
-// inNamespace returns the id of a container with a process in a network namespace, "" if none
-// is found.
-func (s *scan) inNamespace(namespace string) string {
-	for _, t := range s.Things {
-		if t.Kind != Process {
-			continue
-		}
-		if ns, err := s.host.Procs.Namespace(t.PID, "net"); err == nil && ns == namespace {
-			return t.ID
-		}
-	}
-	return ""
 }

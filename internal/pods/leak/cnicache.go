@@ -61,13 +61,23 @@ func (s *scan) readCache() {
 			t.Pod = pod.CNIIdentity(args)
 		}
 		s.trace(c.ContainerID, t)
-		var network struct {
-			Plugins []json.RawMessage `json:"plugins"`
-		}
-		if json.Unmarshal(c.Config, &network) == nil {
-			for _, p := range network.Plugins {
-				s.leaseDirs = appendLeaseDir(s.leaseDirs, p)
-			}
+		s.readNetworks(c.Config, s.listed[c.ContainerID] || s.Runtime.ownsNamespace(t.NetworkNamespace))
+	}
+}
+
+// readNetworks reads where the addresses of a network are. ours: a sandbox of the runtime has it.
+func (s *scan) readNetworks(config []byte, ours bool) {
+	var network struct {
+		Name    string            `json:"name"`
+		Plugins []json.RawMessage `json:"plugins"`
+	}
+	if json.Unmarshal(config, &network) != nil {
+		return
+	}
+	for _, p := range network.Plugins {
+		s.networks = appendNetwork(s.networks, network.Name, p)
+		if ours {
+			s.Runtime.Networks = appendNetwork(s.Runtime.Networks, network.Name, p)
 		}
 	}
 }

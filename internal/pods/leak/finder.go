@@ -80,11 +80,11 @@ func (f *Finder) runtime(ctx context.Context) (r Runtime, why string, err error)
 	if why != "" {
 		return r, why, nil
 	}
-	info, err := f.Client.Info(ctx)
+	config, err := f.Client.RuntimeConfig(ctx)
 	if err != nil {
 		return r, "", err
 	}
-	r = ReadRuntime(info)
+	r = newRuntime(config)
 	if r.StateDir == "" && r.ExitDir == "" {
 		return r, "the runtime does not show where it has its files", nil
 	}
@@ -113,7 +113,7 @@ func (f *Finder) look(ctx context.Context, r Runtime, known *Known) (Findings, e
 		facts.PodsUnknown = known.Unknown
 		maps.Copy(facts.Pods, known.Pods)
 	}
-	if r.OwnNamespaces && facts.hasUnclaimedNamespaces() {
+	if facts.hasUnclaimedNamespaces() {
 		if err := f.askNamespaces(ctx, &facts); err != nil {
 			return Findings{}, err
 		}
@@ -145,33 +145,26 @@ func (f *Finder) list(ctx context.Context, facts *Facts) error {
 	return nil
 }
 
-// hasUnclaimedNamespaces reports whether there are network namespaces in the runtime's own
-// directory that the CNI cache does not name.
-func (f Facts) hasUnclaimedNamespaces() bool {
-	claimed := map[string]bool{}
-	for _, t := range f.Traces {
-		claimed[t.NetworkNamespace] = true
-	}
-	return slices.ContainsFunc(f.Things, func(t Thing) bool { return t.Kind == Namespace && !claimed[t.Path] })
-}
-
-// askNamespaces asks for the network namespace of each listed sandbox.
+// askNamespaces asks for the namespaces of each listed sandbox. They remain unknown if one does not
+// say which network namespace it has, nor that it has the host's.
 func (f *Finder) askNamespaces(ctx context.Context, facts *Facts) error {
 	listed, err := f.Client.ListPods(ctx)
 	if err != nil {
 		return err
 	}
-	namespaces := map[string]bool{}
+	namespaces, asked := map[string]bool{}, 0
 	for _, p := range listed {
 		for _, s := range p.Sandboxes {
-			if len(namespaces) == maxAsked {
+			if asked++; asked > maxAsked {
 				return nil
 			}
 			d, err := f.Client.SandboxDetails(ctx, s.ID)
-			if err != nil {
-				return nil // it has gone since, or does not answer: they are not known
+			if err != nil || d.NetNS == "" && !d.HostNetwork {
+				return nil // it has gone since, or does not answer
 			}
-			namespaces[resolved(d.NetNS)] = true
+			for _, path := range d.Namespaces {
+				namespaces[facts.Runtime.netns(Thing{Path: path})] = true
+			}
 		}
 	}
 	facts.ListedNamespaces = namespaces

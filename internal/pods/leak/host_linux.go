@@ -13,7 +13,7 @@ import (
 
 // DefaultHost is the host on which podctl runs.
 func DefaultHost() Host {
-	return Host{Root: "/", Cgroups: cgroup.Mounts, Procs: proc.Default, Mounts: func() ([]*mountinfo.Info, error) {
+	return Host{Root: "/", Cgroups: cgroup.Mounts, Procs: proc.Default, Addresses: addressesIn, Mounts: func() ([]*mountinfo.Info, error) {
 		table, err := proc.Default.MountTable(os.Getpid())
 		if err != nil {
 			return nil, err

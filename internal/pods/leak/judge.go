@@ -26,7 +26,8 @@ type Facts struct {
 	// may be more, "" if there are not.
 	Pods        map[types.UID]pod.Identity
 	PodsUnknown string
-	// ListedNamespaces are the network namespaces of the listed sandboxes, nil if not known.
+	// ListedNamespaces are the network namespaces of the listed sandboxes, and those that would have
+	// the name of another namespace of theirs; nil if not known.
 	ListedNamespaces map[string]bool
 	Now              time.Time
 }
@@ -43,8 +44,9 @@ type judge struct {
 // Judge finds what has leaked. Pure.
 func Judge(f Facts) Findings {
 	j := judge{Facts: f, owners: map[string][]string{}, groups: map[string][]Thing{}}
-	for _, id := range slices.Sorted(maps.Keys(f.Traces)) {
-		if ns := f.Traces[id].NetworkNamespace; ns != "" {
+	j.claimByAddress()
+	for _, id := range slices.Sorted(maps.Keys(j.Traces)) {
+		if ns := j.Traces[id].NetworkNamespace; ns != "" {
 			j.owners[ns] = append(j.owners[ns], id)
 		}
 	}
@@ -78,30 +80,27 @@ func Judge(f Facts) Findings {
 	} else if len(pods) > 0 {
 		found.Unread = append(found.Unread, "cgroups of pods are not judged: "+f.PodsUnknown)
 	}
-	for i := range found.Leaks {
-		sortThings(found.Leaks[i].Things)
+	for i, l := range found.Leaks {
+		sortThings(l.Things)
+		if filepath.IsAbs(l.ID) { // the network namespace itself may be gone
+			found.Leaks[i].ID = l.Things[0].Path
+		}
 	}
 	return found
 }
 
 // assign adds a thing to the group of its sandbox, unless the runtime lists what has it.
 func (j *judge) assign(t Thing) {
-	if t.Kind == Namespace {
-		owners := j.owners[t.Path]
-		switch {
-		case slices.ContainsFunc(owners, func(id string) bool { return j.Listed[id] }):
+	key := cmp.Or(t.ID, t.Path)
+	if namespaceTypes[t.Kind] != "" {
+		var ok bool
+		if t, key, ok = j.assignNamespace(t); !ok {
 			return
-		case len(owners) > 0:
-			t.ID = owners[0]
-		case t.ID != "":
-		case !j.Runtime.ownsNamespace(t.Path), j.ListedNamespaces[t.Path]:
-			return // another program's: ip netns add
 		}
 	}
 	if j.Listed[t.ID] {
 		return
 	}
-	key := cmp.Or(t.ID, t.Path)
 	if sandbox := j.Traces[t.ID].Sandbox; sandbox != "" && !j.Listed[sandbox] {
 		key = sandbox
 	}
@@ -166,18 +165,13 @@ func (j *judge) evidence(id string, things []Thing) string {
 			return "it was made through the CRI, and no other runtime is seen on this host"
 		}
 	}
-	if slices.ContainsFunc(things, func(t Thing) bool {
-		return t.Kind == Namespace && j.ListedNamespaces != nil && j.Runtime.ownsNamespace(t.Path)
-	}) {
-		return j.Runtime.NamespaceDir + " is this runtime's, and no sandbox has it"
-	}
-	return ""
+	return j.namespaceEvidence(things)
 }
 
 // occupied reports whether a process of a group is alive, or may be: a pod of a containerd that is
 // stopped for maintenance has its pause process.
 func (j *judge) occupied(things []Thing) bool {
-	return slices.ContainsFunc(things, func(t Thing) bool { return t.PID != 0 || t.Kind == Namespace && j.Occupants[t.Path] != "" })
+	return slices.ContainsFunc(things, func(t Thing) bool { return t.PID != 0 || j.Occupants[t.Path] != "" })
 }
 
 // assumption is why a group is likely to be this runtime's, "" if it is not: addresses in its
@@ -189,11 +183,11 @@ func (j *judge) assumption(id string, things []Thing) string {
 	}
 	var network string
 	for _, t := range things {
-		if network = filepath.Base(filepath.Dir(t.Path)); t.Kind != Lease || !slices.Contains(j.Runtime.Networks, network) {
+		if network = filepath.Dir(t.Path); t.Kind != Lease || !slices.Contains(j.Runtime.Networks, network) {
 			return ""
 		}
 	}
-	return "likely this runtime's, which has the network " + network + ": no other runtime is seen on this host"
+	return "likely this runtime's, which has the network " + filepath.Base(network) + ": no other runtime is seen on this host"
 }
 
 // podOf is the pod of a group, as far as its traces tell.

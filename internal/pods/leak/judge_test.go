@@ -52,7 +52,7 @@ func text(f Findings) string {
 func TestJudge(t *testing.T) {
 	shim := Thing{Kind: Shim, ID: "s", PID: 8, Name: "shim", Since: old}
 	lease := Thing{Kind: Lease, ID: "s", Path: "/leases/net/10.0.0.2", Name: "10.0.0.2 of network net", Since: old}
-	netns := Thing{Kind: Namespace, Path: "/run/c/netns/cni-1", Since: old}
+	netns := Thing{Kind: NetworkNamespace, Path: "/run/c/netns/cni-1", Since: old}
 	process := Thing{Kind: Process, ID: "c", PID: 9, Name: "app", Path: "/kubepods/poduid-web/c", Since: old}
 	podGroup := Thing{Kind: Cgroup, Pod: "uid-web", Path: "/podctl-1a/poduid-web", Since: old}
 	bundle := Trace{CRI: true, Runtime: "its shim serves /run/c.sock", Pod: web}
@@ -62,7 +62,7 @@ func TestJudge(t *testing.T) {
 	longID := strings.Repeat("5", 64)
 	hexLease := with(func(t *Thing) { t.ID = longID }, lease)
 	networked := sharedRuntime
-	networked.Networks = []string{"net"}
+	networked.Networks = []string{"/leases/net"}
 	young := func(t *Thing) { t.Since = noon.Add(-5 * time.Minute) }
 	for _, c := range []struct {
 		name  string

@@ -21,8 +21,11 @@ const (
 	Shim Kind = "shim"
 	// Mount: a mount of a container's or sandbox's.
 	Mount Kind = "mount"
-	// Namespace: a network namespace with a name in the file system.
-	Namespace Kind = "network namespace"
+	// NetworkNamespace: one with a name in the file system, as the others: CRI-O has those.
+	NetworkNamespace Kind = "network namespace"
+	IPCNamespace     Kind = "IPC namespace"
+	UTSNamespace     Kind = "UTS namespace"
+	UserNamespace    Kind = "user namespace"
 	// Lease: an address that host-local holds.
 	Lease Kind = "address"
 	// Cgroup: a cgroup of a container or pod.
@@ -38,7 +41,9 @@ func (k Kind) Plural() string {
 }
 
 // Kinds returns all kinds, in the order in which they are removed.
-func Kinds() []Kind { return []Kind{Process, Shim, Mount, Namespace, Lease, Cgroup} }
+func Kinds() []Kind {
+	return []Kind{Process, Shim, Mount, NetworkNamespace, IPCNamespace, UTSNamespace, UserNamespace, Lease, Cgroup}
+}
 
 // Thing is one thing on the host.
 type Thing struct {
@@ -50,10 +55,13 @@ type Thing struct {
 	// Path is of the mount, namespace or lease; of a process and a cgroup, its name below the
 	// hierarchies.
 	Path string
-	// PID and Start identify a process; Name is its name, or the address of a lease.
+	// PID and Start identify a process; Name is its name, or the address of a lease with its
+	// network.
 	PID   int
 	Start uint64
 	Name  string
+	// Address is that of a lease, and the interface for which it was taken.
+	Address Address
 	// Since is when it was made, zero if that is not known.
 	Since time.Time
 }

@@ -25,7 +25,13 @@ const (
 
 // readLeases reads the leases of host-local.
 func (s *scan) readLeases() {
-	for _, dir := range slices.Compact(append([]string{leaseDir}, s.leaseDirs...)) {
+	dirs := []string{leaseDir}
+	for _, network := range slices.Concat(s.Runtime.Networks, s.networks) {
+		if dir := filepath.Dir(network); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range dirs {
 		networks, whole, err := readNames(s.path(dir), maxNetworks)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			s.cannotRead(dir, err)
@@ -52,33 +58,35 @@ func (s *scan) readNetwork(dir string) {
 		s.unread("there are more than %d addresses", maxLeases)
 	}
 	for _, name := range names {
-		if _, err := netip.ParseAddr(name); err != nil {
+		ip, err := netip.ParseAddr(name)
+		if err != nil {
 			continue // a lock, or the last address
 		}
 		s.leases++
 		path := filepath.Join(dir, name)
-		id, info, err := readLease(s.path(path))
+		id, inside, info, err := readLease(s.path(path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // it was released
 		case err != nil:
 			s.cannotRead(path, err)
 		case id != "":
-			s.add(Thing{Kind: Lease, ID: id, Path: path, Name: name + " of network " + filepath.Base(dir), Since: info.ModTime()})
+			s.add(Thing{Kind: Lease, ID: id, Path: path, Name: name + " of network " + filepath.Base(dir), Since: info.ModTime(), Address: Address{inside, ip}})
 		}
 	}
 }
 
-// readLease returns the id that has a lease, "" if the file has none.
-func readLease(path string) (id string, info fs.FileInfo, err error) {
+// readLease returns the id that has a lease and the interface for which it was taken, "" if the file
+// has none.
+func readLease(path string) (id, inside string, info fs.FileInfo, err error) {
 	f, err := bounded.OpenNoFollow(path)
 	if err != nil {
-		return "", nil, err
+		return "", "", nil, err
 	}
 	defer func() { _ = f.Close() }() // it is only read
 	if info, err = f.Stat(); err != nil {
-		return "", nil, err
+		return "", "", nil, err
 	}
 	text, err := bounded.All(f, maxLeaseFile)
-	id, _, _ = strings.Cut(strings.TrimSpace(string(text)), "\n") // the interface
-	return strings.TrimSpace(id), info, err
+	id, inside, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return strings.TrimSpace(id), strings.TrimSpace(inside), info, err
 }

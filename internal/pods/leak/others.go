@@ -1,14 +1,11 @@
 package leak
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // hostPIDNamespace is the first PID namespace, to which the kernel gives this number.
@@ -58,25 +55,4 @@ func (s *scan) supervisorsOf(pid int) (found []int) {
 		}
 	}
 	return found
-}
-
-// occupants returns a process of each network namespace by the namespace, such as net:[4026531840];
-// unread is why there may be another one in any of them.
-func (h Host) occupants() (by map[string]int, unread error) {
-	pids, err := h.Procs.PIDs()
-	if err != nil {
-		return nil, err
-	}
-	by = map[string]int{}
-	for _, pid := range pids {
-		ns, err := h.Procs.Namespace(pid, "net")
-		switch {
-		case err == nil:
-			by[ns] = pid
-		case pid == 1 && errors.Is(err, fs.ErrPermission): // init, which may have more rights, is in no pod's
-		case !errors.Is(err, proc.ErrGone):
-			unread = err
-		}
-	}
-	return by, unread
 }

@@ -60,8 +60,8 @@ func (s *scan) readProcesses() {
 		case pid != s.Runtime.PID && !slices.Contains(supervisors, pid) && (slices.Contains(runtimes, name) || slices.Contains(runtimes, p.Comm)):
 			s.other("%s (pid %d)", p.Comm, pid)
 		case p.Parent == s.Runtime.PID && p.Parent != 0:
-			if env, err := s.host.Procs.Environ(pid, "CNI_CONTAINERID"); err == nil && env["CNI_CONTAINERID"] != "" {
-				s.trace(env["CNI_CONTAINERID"], Trace{Busy: "CNI plugin " + name + " (pid " + strconv.Itoa(pid) + ")"})
+			if env, err := s.host.Procs.Environ(pid, "CNI_CONTAINERID", "CNI_NETNS"); err == nil && env["CNI_CONTAINERID"] != "" {
+				s.trace(env["CNI_CONTAINERID"], Trace{Busy: "CNI plugin " + name + " (pid " + strconv.Itoa(pid) + ")", NetworkNamespace: resolved(env["CNI_NETNS"])})
 			}
 		}
 	}

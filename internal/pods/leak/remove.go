@@ -80,7 +80,7 @@ func (t Thing) removal() string {
 		return fmt.Sprintf("SIGKILL %s (pid %d)", t.Name, t.PID)
 	case Mount:
 		return "detach " + t.Path
-	case Namespace:
+	case NetworkNamespace, IPCNamespace, UTSNamespace, UserNamespace:
 		return "unmount and remove " + t.Path
 	case Lease:
 		return "remove " + t.Path

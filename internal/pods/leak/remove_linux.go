@@ -28,8 +28,8 @@ func (r *Remover) remove(ctx context.Context, t Thing) (err error) {
 		err = r.kill(t)
 	case Mount:
 		err = r.detach(t.Path)
-	case Namespace:
-		err = r.removeNamespace(t.Path)
+	case NetworkNamespace, IPCNamespace, UTSNamespace, UserNamespace:
+		err = r.removeNamespace(t)
 	case Lease:
 		err = r.release(ctx, t)
 	case Cgroup:
@@ -111,18 +111,18 @@ func (r *Remover) detach(path string) error {
 	return fs.ErrNotExist
 }
 
-// removeNamespace unmounts a network namespace in which no process is, and removes its file.
-func (r *Remover) removeNamespace(path string) error {
+// removeNamespace unmounts a namespace in which no process is, and removes its file.
+func (r *Remover) removeNamespace(t Thing) error {
+	path, ns := t.Path, namespaceTypes[t.Kind]
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
 		return err
 	}
-	by, unread := r.Host.occupants()
-	switch pid := by[fmt.Sprintf("net:[%d]", st.Ino)]; {
+	switch pid, unread := r.Host.occupants().in(fmt.Sprintf("%s:[%d]", ns, st.Ino)); {
 	case pid != 0:
 		return hint.Errorf(fmt.Sprintf("ls -l /proc/%d/exe; umount %[2]s && rm %[2]s removes it", pid, shellQuoted(path)), "process %d is in it", pid)
 	case unread != nil:
-		return hint.With(unread, fmt.Sprintf("lsns -t net -o NS,NPROCS,NSFS; if no process is in it, umount %[1]s && rm %[1]s removes it", shellQuoted(path)))
+		return hint.With(unread, fmt.Sprintf("lsns -t %s -o NS,NPROCS,NSFS; if no process is in it, umount %[2]s && rm %[2]s removes it", ns, shellQuoted(path)))
 	}
 	if err := r.detach(path); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (r *Remover) release(ctx context.Context, t Thing) error {
 		return err
 	}
 	defer unlock()
-	id, _, err := readLease(path)
+	id, _, _, err := readLease(path)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,12 @@
 package leak
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
+
+	"github.com/podctl/podctl/internal/cri"
 )
 
 // Runtime is what is known of the runtime's places on the host. A field is "" where the
@@ -17,8 +20,9 @@ type Runtime struct {
 	// NamespaceDir has the network namespaces; OwnNamespaces: it has no others.
 	NamespaceDir  string
 	OwnNamespaces bool
-	// Networks are the names of those that it has loaded. LeaseDirs are those that the runtime shows of host-local, beside its default.
-	Networks, LeaseDirs []string
+	// Networks are the directories in which host-local has the addresses of the networks that it
+	// has loaded, as far as it shows them: …/NETWORK.
+	Networks []string
 	// CgroupRoot is the name of the cgroup that podctl has for this runtime only.
 	CgroupRoot string
 }
@@ -26,19 +30,9 @@ type Runtime struct {
 // namespaces is where network namespaces are that have no other place.
 const namespaces = "/run/netns"
 
-// ReadRuntime reads the verbose status. It is the zero Runtime for one of another form.
-func ReadRuntime(info map[string]string) (r Runtime) {
-	var config struct {
-		StateDir        string `json:"stateDir"` // …/io.containerd.grpc.v1.cri
-		NetnsUnderState bool   `json:"netnsMountsUnderStateDir"`
-		CRIO            *struct {
-			ContainerExitsDir string `json:"ContainerExitsDir"`
-			NamespacesDir     string `json:"NamespacesDir"`
-		} `json:"crio"`
-	}
-	if json.Unmarshal([]byte(info["config"]), &config) != nil {
-		return Runtime{}
-	}
+// newRuntime is what the configuration that a runtime shows says of its places. It is the zero
+// Runtime for one of another form.
+func newRuntime(config cri.RuntimeConfig) (r Runtime) {
 	switch {
 	case config.CRIO != nil:
 		r.ExitDir, r.NamespaceDir = config.CRIO.ContainerExitsDir, namespaces
@@ -47,48 +41,38 @@ func ReadRuntime(info map[string]string) (r Runtime) {
 		}
 	case config.StateDir != "":
 		r.StateDir, r.NamespaceDir = filepath.Dir(config.StateDir), namespaces
-		if config.NetnsUnderState {
+		if config.NetNSInStateDir {
 			r.NamespaceDir, r.OwnNamespaces = filepath.Join(config.StateDir, "netns"), true
 		}
 	}
-	r.readNetworks(info["cniconfig"])
+	if config.CNI == nil {
+		return r
+	}
+	for _, n := range config.CNI.Networks {
+		for _, p := range n.Config.Plugins {
+			r.Networks = appendNetwork(r.Networks, n.Config.Name, []byte(p.Source))
+		}
+	}
 	return r
 }
 
-// readNetworks reads containerd's "cniconfig", which shows the directories of host-local only in
-// the text of a plugin's configuration.
-func (r *Runtime) readNetworks(text string) {
-	var cni struct {
-		Networks []struct {
-			Config struct {
-				Name    string
-				Plugins []struct{ Source string }
-			}
-		}
-	}
-	if text == "" || json.Unmarshal([]byte(text), &cni) != nil {
-		return
-	}
-	for _, n := range cni.Networks {
-		r.Networks = append(r.Networks, n.Config.Name)
-		for _, p := range n.Config.Plugins {
-			r.LeaseDirs = appendLeaseDir(r.LeaseDirs, []byte(p.Source))
-		}
-	}
-}
-
-// appendLeaseDir appends the directory of host-local that a plugin's configuration names.
-func appendLeaseDir(dirs []string, plugin []byte) []string {
+// appendNetwork appends the directory of the network's addresses, if the configuration of a plugin
+// has them with host-local.
+func appendNetwork(dirs []string, network string, plugin []byte) []string {
 	var p struct {
 		IPAM struct {
 			Type    string `json:"type"`
 			DataDir string `json:"dataDir"`
 		} `json:"ipam"`
 	}
-	if json.Unmarshal(plugin, &p) != nil || p.IPAM.Type != "host-local" || !filepath.IsAbs(p.IPAM.DataDir) {
+	if json.Unmarshal(plugin, &p) != nil || p.IPAM.Type != "host-local" || filepath.Base(network) != network {
 		return dirs
 	}
-	if dir := filepath.Clean(p.IPAM.DataDir); !slices.Contains(dirs, dir) {
+	data := cmp.Or(p.IPAM.DataDir, leaseDir)
+	if !filepath.IsAbs(data) {
+		return dirs
+	}
+	if dir := filepath.Join(data, network); !slices.Contains(dirs, dir) {
 		dirs = append(dirs, dir)
 	}
 	return dirs

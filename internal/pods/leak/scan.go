@@ -23,8 +23,11 @@ type Scan struct {
 	Traces map[string]Trace
 	// Other is why another container runtime may be on this host, "" if none is seen.
 	Other string
-	// Occupants are processes in the network namespaces among the things, by path.
+	// Occupants are processes in the namespaces among the things, by path.
 	Occupants map[string]string
+	// Addresses are those in the network namespaces among the things of which nothing else tells
+	// the sandbox, by path.
+	Addresses map[string][]Address
 	// Unread is what could not be read.
 	Unread []string
 }
@@ -36,6 +39,9 @@ type Host struct {
 	Procs         proc.FS
 	// Mounts reads the mounts of podctl's own mount namespace.
 	Mounts func() ([]*mountinfo.Info, error)
+	// Addresses reads the addresses in the network namespace that is mounted at a path, without that of
+	// the loopback interface. ns is the namespace that it has to be, such as net:[4026532178].
+	Addresses func(path, ns string) ([]Address, error)
 }
 
 // scan is a look under way.
@@ -46,9 +52,10 @@ type scan struct {
 	mounts []*mountinfo.Info
 	// bundles are those of CRI-O's containers with a monitor, and of their sandboxes, by id.
 	bundles map[string]bundle
-	// leaseDirs are the directories of host-local, leases how many addresses were read.
-	leaseDirs []string
-	leases    int
+	// networks are the directories of the addresses of networks, also of those of other runtimes;
+	// leases is how many addresses were read.
+	networks []string
+	leases   int
 }
 
 // bundle is the directory and the root file system of a container of CRI-O's.
@@ -57,9 +64,10 @@ type bundle struct{ dir, root string }
 // Look scans the host for what belongs to no listed id.
 func (h Host) Look(r Runtime, listed map[string]bool) Scan {
 	s := scan{
-		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Occupants: map[string]string{}}, host: h, listed: listed,
-		bundles: map[string]bundle{}, leaseDirs: slices.Clone(r.LeaseDirs),
+		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Occupants: map[string]string{}, Addresses: map[string][]Address{}}, host: h, listed: listed,
+		bundles: map[string]bundle{},
 	}
+	s.Runtime.Networks = slices.Clone(r.Networks) // the CNI cache may show more
 	var err error
 	if s.mounts, err = h.Mounts(); err != nil {
 		s.unread("mounts cannot be read: %v", err)

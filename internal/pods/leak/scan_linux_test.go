@@ -15,6 +15,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -63,7 +64,8 @@ func fakeHost(t *testing.T, files map[string]string, mounts ...*mountinfo.Info) 
 	plantNamespaces(t, filepath.Join(root, "proc"), os.Getpid(), hostPIDNamespace, "net:[4026531840]")
 	return Host{
 		Root: root, Cgroups: filepath.Join(root, "cgroup"), Procs: proc.FS(filepath.Join(root, "proc")),
-		Mounts: func() ([]*mountinfo.Info, error) { return mounts, nil },
+		Mounts:    func() ([]*mountinfo.Info, error) { return mounts, nil },
+		Addresses: func(string, string) ([]Address, error) { return nil, nil },
 	}
 }
 
@@ -266,7 +268,7 @@ func TestLookAtCommonHost(t *testing.T) {
 	process(files, 9, 1, "app")
 	h := fakeHost(t, files, &mountinfo.Info{Mountpoint: "/run/netns/cni-a", FSType: "nsfs", Root: "net:[4026532178]"},
 		&mountinfo.Info{Mountpoint: "/run/netns/blue", FSType: "nsfs", Root: "net:[4026532179]"})
-	r := Runtime{Socket: "/run/c.sock", PID: 5, StateDir: "/run/c", NamespaceDir: "/run/netns", Networks: []string{"net"}}
+	r := Runtime{Socket: "/run/c.sock", PID: 5, StateDir: "/run/c", NamespaceDir: "/run/netns", Networks: []string{leaseDir + "/net"}}
 	want := id("a") + " default/web: network namespace cni-a, address 10.0.0.2 of network net (it was made through the CRI, and no other runtime is seen on this host)\n" +
 		id("b") + " /: address 10.0.0.3 of network net (likely this runtime's, which has the network net: no other runtime is seen on this host; assumed)\n"
 	if got := look(h, r); got != want {
@@ -402,21 +404,23 @@ func TestProcessOfAReusedPIDIsNotKilled(t *testing.T) {
 	}
 }
 
-func TestReadRuntime(t *testing.T) {
-	r := ReadRuntime(map[string]string{
+func TestPlacesOfRuntime(t *testing.T) {
+	r := newRuntime(cri.ReadRuntimeConfig(map[string]string{
 		"config": `{"stateDir": "/run/c/io.containerd.grpc.v1.cri", "netnsMountsUnderStateDir": true}`,
 		"cniconfig": `{"Networks":[{"Config":{"Name":"net","Plugins":[
 			{"Network":{"type":"bridge"},"Source":"{\"type\":\"bridge\",\"ipam\":{\"type\":\"host-local\",\"dataDir\":\"/data/\"}}"}]}},
+			{"Config":{"Name":"default","Plugins":[{"Source":"{\"ipam\":{\"type\":\"host-local\"}}"}]}},
+			{"Config":{"Name":"../net","Plugins":[{"Source":"{\"ipam\":{\"type\":\"host-local\"}}"}]}},
 			{"Config":{"Name":"other","Plugins":[{"Source":"{\"ipam\":{\"type\":\"dhcp\",\"dataDir\":\"/dhcp\"}}"}]}}]}`,
-	})
-	if r.StateDir != "/run/c" || r.NamespaceDir != "/run/c/io.containerd.grpc.v1.cri/netns" || !r.OwnNamespaces || !slices.Equal(r.LeaseDirs, []string{"/data"}) {
+	}))
+	if r.StateDir != "/run/c" || r.NamespaceDir != "/run/c/io.containerd.grpc.v1.cri/netns" || !r.OwnNamespaces || !slices.Equal(r.Networks, []string{"/data/net", leaseDir + "/default"}) {
 		t.Errorf("%+v", r)
 	}
-	r = ReadRuntime(map[string]string{"config": `{"crio": {"ContainerExitsDir": "/run/exits", "NamespacesDir": "/var/run"}}`})
+	r = newRuntime(cri.ReadRuntimeConfig(map[string]string{"config": `{"crio": {"ContainerExitsDir": "/run/exits", "NamespacesDir": "/var/run"}}`}))
 	if r.ExitDir != "/run/exits" || r.NamespaceDir != "/run/netns" || r.OwnNamespaces {
 		t.Errorf("%+v", r)
 	}
-	if r := ReadRuntime(map[string]string{"config": "[", "cniconfig": "["}); r.StateDir+r.ExitDir != "" {
+	if r := newRuntime(cri.ReadRuntimeConfig(map[string]string{"config": "[", "cniconfig": "["})); r.StateDir+r.ExitDir != "" {
 		t.Errorf("%+v", r)
 	}
 }

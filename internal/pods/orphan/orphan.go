@@ -27,7 +27,7 @@ const (
 	RuntimeOnly Class = "runtime-only"
 	// Directory: a pod directory whose pod does not exist.
 	Directory Class = "directory"
-	// Leaked: processes, mounts, network namespaces, addresses or cgroups of a sandbox that
+	// Leaked: processes, mounts, namespaces, addresses or cgroups of a sandbox that
 	// the runtime does not list.
 	Leaked Class = "leaked"
 )

@@ -45,11 +45,11 @@ type orphanMetadata struct {
 
 // leakedThing is a part of a leak in JSON.
 type leakedThing struct {
-	Kind              string    `json:"kind"`                       // process, shim, mount, network namespace, address, cgroup
+	Kind              string    `json:"kind"`                       // process, shim, mount, network, IPC, UTS or user namespace, address, cgroup
 	ID                string    `json:"id,omitempty"`               // of the container or sandbox that it was made for, if known
 	Name              string    `json:"name,omitempty"`             // of a process; the address and its network
 	PID               int       `json:"pid,omitempty"`              // of a process or shim
-	Path              string    `json:"path,omitempty"`             // of a mount, network namespace or file of an address; the cgroup
+	Path              string    `json:"path,omitempty"`             // of a mount, namespace or file of an address; the cgroup
 	CreationTimestamp time.Time `json:"creationTimestamp,omitzero"` // if known
 }
 

@@ -58,7 +58,7 @@ func orphansCommand(e *shell.Env) *cmdline.Command {
 			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is found, and asked at\n" +
 			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod\n" +
 			"directories below --root without a pod are listed, too, and what has leaked: processes, mounts,\n" +
-			"network namespaces, addresses and cgroups of sandboxes that the runtime does not list.\n" +
+			"namespaces, addresses and cgroups of sandboxes that the runtime does not list.\n" +
 			"CLASS is name-reserved, no-sandbox, not-ready, abandoned, runtime-only, directory or leaked.\n" +
 			fmt.Sprintf("--kill terminates them, %d at a time: StopContainer with the grace period, then without,\n", stop.AtOnce) +
 			"then StopPodSandbox. Before each one all sources are asked again, and a pod that is desired by\n" +
