@@ -34,10 +34,11 @@ type part struct {
 	run  func(context.Context, options) error
 }
 
-var parts = []part{{"pods", benchPods}, {"starts", benchStarts}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}, {"dead", benchDead}}
+var parts = []part{{"pods", benchPods}, {"starts", benchStarts}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}, {"dead", benchDead}, {"trace", benchTrace}}
 
-// apart are the parts that are measured only where they are named: they take long.
-var apart = []string{"scale", "dead"}
+// apart are the parts that are measured only where they are named: they take long, or need
+// no root.
+var apart = []string{"scale", "dead", "trace"}
 
 func main() {
 	var o options

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// chunk is a copy of bytes that were passed on.
+// chunk is a part of what was passed on in one direction.
 type chunk struct {
 	from Side
 	data []byte
@@ -29,17 +29,35 @@ func (b *budget) take(n int) bool {
 
 func (b *budget) give(n int) { b.used.Add(int64(-n)) }
 
-// queue holds the chunks of one connection until its decoder reads them. Adding never
-// blocks.
+// queue holds copies of the bytes of one connection until its decoder reads them. Adding
+// never blocks.
 type queue struct {
 	budget *budget
 
-	mu     sync.Mutex
-	chunks []chunk
-	// lost: a chunk was dropped; no more are taken.
+	mu      sync.Mutex
+	waiting batch
+	// read is the batch that the decoder has, whose memory is used again.
+	read batch
+	// lost: bytes were dropped; no more are taken.
 	lost, closed bool
 	changed      chan struct{}
 }
+
+// batch is bytes of both directions, and which of them came when.
+type batch struct {
+	bytes []byte
+	parts []part
+}
+
+// part is where a chunk ends in a batch.
+type part struct {
+	from Side
+	end  int
+	at   time.Time
+}
+
+// maxReused is the size of the largest batch whose memory is used again.
+const maxReused = 1 << 20
 
 func newQueue(b *budget) *queue { return &queue{budget: b, changed: make(chan struct{}, 1)} }
 
@@ -53,7 +71,8 @@ func (q *queue) add(from Side, data []byte, at time.Time) {
 	if !q.budget.take(len(data)) {
 		q.lost = true
 	} else {
-		q.chunks = append(q.chunks, chunk{from, append([]byte(nil), data...), at})
+		q.waiting.bytes = append(q.waiting.bytes, data...)
+		q.waiting.parts = append(q.waiting.parts, part{from, len(q.waiting.bytes), at})
 	}
 	q.wake()
 }
@@ -73,26 +92,37 @@ func (q *queue) wake() {
 	}
 }
 
-// next waits for chunks. lost: some are missing after them; ok is false at the end.
+// readPause is how long a decoder waits for more once there is something to read: reading
+// takes the processor from the calls that pass.
+const readPause = 5 * time.Millisecond
+
+// next waits for chunks, which are valid until it is called again. lost: some are missing
+// after them; ok is false at the end.
 func (q *queue) next() (chunks []chunk, lost, ok bool) {
-	for {
-		q.mu.Lock()
-		chunks, lost, closed := q.chunks, q.lost, q.closed
-		q.chunks = nil
+	q.mu.Lock()
+	for len(q.waiting.parts) == 0 && !q.lost && !q.closed {
 		q.mu.Unlock()
-		if len(chunks) > 0 || lost || closed {
-			return chunks, lost, len(chunks) > 0 || lost
-		}
 		<-q.changed
+		time.Sleep(readPause)
+		q.mu.Lock()
 	}
+	defer q.mu.Unlock()
+	if cap(q.read.bytes) > maxReused {
+		q.read = batch{}
+	}
+	q.read, q.waiting = q.waiting, batch{q.read.bytes[:0], q.read.parts[:0]}
+	begin := 0
+	for _, p := range q.read.parts {
+		chunks = append(chunks, chunk{p.from, q.read.bytes[begin:p.end], p.at})
+		begin = p.end
+	}
+	return chunks, q.lost, len(chunks) > 0 || q.lost
 }
 
 // drop takes no more chunks.
 func (q *queue) drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, c := range q.chunks {
-		q.budget.give(len(c.data))
-	}
-	q.chunks, q.closed = nil, true
+	q.budget.give(len(q.waiting.bytes))
+	q.waiting, q.read, q.closed = batch{}, batch{}, true
 }

@@ -74,6 +74,12 @@ type world struct {
 	relay *Relay
 }
 
+// settle waits until all that has passed is read.
+func settle() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
 // inWorld runs f in virtual time.
 func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +111,7 @@ func TestUnaryCallPassesAndIsSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
+		settle()
 		w.wants(t, "began Version", `ended Version OK "" 1 1`)
 		if w.took[0] != 300*time.Millisecond {
 			t.Errorf("took %s", w.took[0])
@@ -124,7 +130,7 @@ func TestErrorOfRuntimeIsSeenWithItsText(t *testing.T) {
 		if status.Code(err) != codes.NotFound {
 			t.Error(err)
 		}
-		synctest.Wait()
+		settle()
 		w.wants(t, "began Version", fmt.Sprintf("ended Version NotFound %q 1 0", status.Convert(err).Message()))
 	})
 }
@@ -142,7 +148,7 @@ func TestCancelAndDeadlineReachTheRuntime(t *testing.T) {
 		if _, err := w.cri.Version(ctx, &runtimeapi.VersionRequest{}); status.Code(err) != codes.DeadlineExceeded {
 			t.Error(err)
 		}
-		synctest.Wait()
+		settle()
 		if len(w.lines) != 4 || w.lines[1] != `ended Version Canceled "by the caller" 1 0` || !strings.HasPrefix(w.lines[3], "ended Version DeadlineExceeded") {
 			t.Errorf("%q", w.lines)
 		}
@@ -156,7 +162,7 @@ func TestEventsPassWithoutDelay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
+		settle()
 		config := &runtimeapi.PodSandboxConfig{Metadata: &runtimeapi.PodSandboxMetadata{Name: "web", Namespace: "default", Uid: "u"}}
 		begin := time.Now()
 		if _, err := w.cri.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config}); err != nil {
@@ -172,7 +178,7 @@ func TestEventsPassWithoutDelay(t *testing.T) {
 		if status.Code(err) != codes.Canceled {
 			t.Error(err)
 		}
-		synctest.Wait()
+		settle()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if len(w.lines) != 4 || !strings.HasPrefix(w.lines[3], `ended GetContainerEvents Canceled "by the caller" 1 `) {
@@ -194,7 +200,7 @@ func TestLargeMessagesPass(t *testing.T) {
 				t.Errorf("%d: %v", size, err)
 			}
 		}
-		synctest.Wait()
+		settle()
 		kept := 0
 		for _, m := range w.bytes[FromCaller] {
 			if len(m.Data) == m.Size {
@@ -216,7 +222,7 @@ func TestUnknownMethodPasses(t *testing.T) {
 		if status.Code(err) != codes.Unimplemented {
 			t.Error(err)
 		}
-		synctest.Wait()
+		settle()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if len(w.lines) != 2 || !strings.HasPrefix(w.lines[1], "ended Fly Unimplemented") {
@@ -238,7 +244,7 @@ func TestManyConcurrentCallsAreAllSeen(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		synctest.Wait()
+		settle()
 		if len(w.took) != 1000 {
 			t.Errorf("%d calls seen", len(w.took))
 		}
@@ -252,7 +258,7 @@ func TestCallsInFlightEndWithTheConnection(t *testing.T) {
 		if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{}); status.Code(err) != codes.Unavailable {
 			t.Error(err)
 		}
-		synctest.Wait()
+		settle()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if len(w.lines) < 2 || !strings.HasPrefix(w.lines[1], `ended Version Unavailable "the connection was closed" 1 0`) {
@@ -339,7 +345,7 @@ func TestCallsPassWhileTheObserverIsBlocked(t *testing.T) {
 			}
 		}
 		close(b.release)
-		synctest.Wait()
+		settle()
 		w.mu.Lock()
 		missed := slices.ContainsFunc(w.lines, func(l string) bool {
 			return l == "missed they came faster than they could be read true"
@@ -367,7 +373,7 @@ func TestCallsPassAfterAFaultOfTheObserver(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		synctest.Wait()
+		settle()
 		w.wants(t, "missed a fault of podctl: index out of range true")
 		if used := w.relay.budget.used.Load(); used != 0 {
 			t.Errorf("%d bytes are still queued", used)

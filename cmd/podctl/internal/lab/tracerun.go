@@ -18,9 +18,9 @@ import (
 	"github.com/podctl/podctl/internal/sys/ownsocket"
 )
 
-// runTrace traces until the command ends, an interrupt, or --for.
+// runTrace traces until the command ends, an interrupt, or --for. It does not call
+// shell.Settle: garbage collection would delay the calls that pass.
 func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
-	shell.Settle()
 	u := e.Unblocked()
 	defer u.Flush()
 	runtime, err := connectTraced(ctx, u.Env, o.Globals)
