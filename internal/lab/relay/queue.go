@@ -40,7 +40,9 @@ type queue struct {
 	read batch
 	// lost: bytes were dropped; no more are taken.
 	lost, closed bool
-	changed      chan struct{}
+	// observed: all that was added has been observed.
+	observed bool
+	changed  chan struct{}
 }
 
 // batch is bytes of both directions, and which of them came when.
@@ -59,7 +61,9 @@ type part struct {
 // maxReused is the size of the largest batch whose memory is used again.
 const maxReused = 1 << 20
 
-func newQueue(b *budget) *queue { return &queue{budget: b, changed: make(chan struct{}, 1)} }
+func newQueue(b *budget) *queue {
+	return &queue{budget: b, observed: true, changed: make(chan struct{}, 1)}
+}
 
 // add copies bytes into the queue.
 func (q *queue) add(from Side, data []byte, at time.Time) {
@@ -73,6 +77,7 @@ func (q *queue) add(from Side, data []byte, at time.Time) {
 	} else {
 		q.waiting.bytes = append(q.waiting.bytes, data...)
 		q.waiting.parts = append(q.waiting.parts, part{from, len(q.waiting.bytes), at})
+		q.observed = false
 	}
 	q.wake()
 }
@@ -101,6 +106,7 @@ const readPause = 5 * time.Millisecond
 func (q *queue) next() (chunks []chunk, lost, ok bool) {
 	q.mu.Lock()
 	for len(q.waiting.parts) == 0 && !q.lost && !q.closed {
+		q.observed = true
 		q.mu.Unlock()
 		<-q.changed
 		time.Sleep(readPause)
@@ -119,10 +125,18 @@ func (q *queue) next() (chunks []chunk, lost, ok bool) {
 	return chunks, q.lost, len(chunks) > 0 || q.lost
 }
 
+// isObserved reports whether all that was added has been observed.
+func (q *queue) isObserved() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.observed
+}
+
 // drop takes no more chunks.
 func (q *queue) drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.observed = true
 	q.budget.give(len(q.waiting.bytes))
 	q.waiting, q.read, q.closed = batch{}, batch{}, true
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,11 +33,14 @@ type Relay struct {
 	ids     atomic.Uint64
 	budget  budget
 	conns   sync.WaitGroup
+
+	mu     sync.Mutex
+	queues map[*queue]bool // of the connections that have not been observed to their end
 }
 
 // New returns a relay that serves nothing yet.
 func New(o Options) *Relay {
-	r := &Relay{options: o}
+	r := &Relay{options: o, queues: map[*queue]bool{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
@@ -65,6 +70,22 @@ func (r *Relay) Close() {
 	r.conns.Wait()
 }
 
+// Flush returns when all that has passed until now has been observed, or ctx ends.
+func (r *Relay) Flush(ctx context.Context) {
+	r.mu.Lock()
+	queues := slices.Collect(maps.Keys(r.queues))
+	r.mu.Unlock()
+	for _, q := range queues {
+		for !q.isObserved() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(readPause):
+			}
+		}
+	}
+}
+
 // duplex is a connection whose directions end one by one.
 type duplex interface {
 	net.Conn
@@ -86,6 +107,9 @@ func (r *Relay) Pass(caller net.Conn) {
 	stop := context.AfterFunc(r.ctx, func() { _, _ = caller.Close(), runtime.Close() })
 	defer stop()
 	q := newQueue(&r.budget)
+	r.mu.Lock()
+	r.queues[q] = true
+	r.mu.Unlock()
 	var decoding, passing sync.WaitGroup
 	decoding.Go(func() { r.decode(who, q) })
 	for _, way := range []struct {
@@ -97,6 +121,9 @@ func (r *Relay) Pass(caller net.Conn) {
 	passing.Wait()
 	q.close()
 	decoding.Wait()
+	r.mu.Lock()
+	delete(r.queues, q)
+	r.mu.Unlock()
 }
 
 // copyBuffer is how many bytes are passed on at once.
@@ -144,6 +171,7 @@ func (r *Relay) decode(who Caller, q *queue) {
 		chunks, lost, ok := q.next()
 		if !ok {
 			d.close(codes.Unavailable, "the connection was closed", r.options.Now())
+			q.drop()
 			return
 		}
 		for _, c := range chunks {

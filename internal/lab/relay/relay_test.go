@@ -123,6 +123,33 @@ func TestUnaryCallPassesAndIsSeen(t *testing.T) {
 	})
 }
 
+func TestFlushReturnsOnceCallsAreObserved(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		w.relay.Flush(t.Context())
+		w.wants(t, "began Version", `ended Version OK "" 1 1`)
+	})
+}
+
+func TestFlushEndsWithItsContext(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		b := blocked{w.recorder, make(chan struct{})}
+		w.relay.options.Observer = b
+		if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		if w.relay.Flush(ctx); time.Since(begin) != time.Second {
+			t.Errorf("it returned after %s", time.Since(begin))
+		}
+		close(b.release)
+	})
+}
+
 func TestErrorOfRuntimeIsSeenWithItsText(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.sim.FailNext("Version", "", status.Error(codes.NotFound, "größer: 100 %\nno"))

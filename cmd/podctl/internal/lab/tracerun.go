@@ -44,6 +44,7 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 	}
 	err = s.wait(ctx, e, socket, runtime.imageEndpoint(socket))
 	closed := l.Close()
+	flush(r)
 	s.stop()
 	r.Close()
 	closed = errors.Join(closed, s.close())
@@ -51,6 +52,15 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 		_ = u.Finish(ctx, func() error { return nil })
 	}
 	return cmp.Or(err, closed)
+}
+
+// flushTimeout bounds how long the end waits for calls that have passed to be printed.
+const flushTimeout = 500 * time.Millisecond
+
+func flush(r *relay.Relay) {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	r.Flush(ctx)
 }
 
 // tracedRuntime is the runtime that calls are passed on to.
