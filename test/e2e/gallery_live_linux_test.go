@@ -36,8 +36,8 @@ type fault struct {
 	manifest func(g *gallery, name string) string
 	// then breaks what needs a pod that starts or runs; nil if nothing does.
 	then func(g *gallery, name string)
-	// alone is for what breaks every pod of the runtime.
-	alone bool
+	// alone is for what breaks every pod of the runtime. leaks: the runtime leaves things of it.
+	alone, leaks bool
 	// without is why an owner, or one on a runtime, cannot have the fault, by owner or column.
 	without map[string]string
 }
@@ -214,6 +214,9 @@ func (g *gallery) mend(hung []fault) {
 		}
 		return err == nil && len(left) == 0
 	}, func() string { return fmt.Sprint(left) + g.does("terminating") })
+	if slices.ContainsFunc(hung, func(f fault) bool { return f.leaks }) {
+		g.removeLeaks()
+	}
 }
 
 // mended adds what ends a fault.

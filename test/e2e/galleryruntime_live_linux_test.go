@@ -33,7 +33,7 @@ var runtimeFaults = []fault{
 		then:     func(g *gallery, _ string) { g.stops(g.rt.PID(g.t)) },
 	},
 	{
-		pod: "runtime-killed", what: "the runtime is killed in RunPodSandbox", command: "starting", layer: "runtime", evidence: `EOF|connection refused|no such file`, alone: true,
+		pod: "runtime-killed", what: "the runtime is killed in RunPodSandbox", command: "starting", layer: "runtime", evidence: `EOF|connection refused|no such file`, alone: true, leaks: true,
 		manifest: breaksNetwork(live.NetworkSleeps),
 		then: func(g *gallery, name string) {
 			g.hasPlugin(name)
@@ -42,7 +42,7 @@ var runtimeFaults = []fault{
 		},
 	},
 	{
-		pod: "runtime-restarted", what: "the runtime is killed in RunPodSandbox and started again, and a CNI plugin sleeps", command: "starting", layer: "network", also: "runtime", step: "network", evidence: `CNI plugin bridge`, alone: true,
+		pod: "runtime-restarted", what: "the runtime is killed in RunPodSandbox and started again, and a CNI plugin sleeps", command: "starting", layer: "network", also: "runtime", step: "network", evidence: `CNI plugin bridge`, alone: true, leaks: true,
 		manifest: breaksNetwork(live.NetworkSleeps),
 		then: func(g *gallery, name string) {
 			g.hasPlugin(name)

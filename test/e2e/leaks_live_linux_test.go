@@ -65,14 +65,17 @@ func kinds(l leak.Leak) string {
 }
 
 // forget makes the runtime lose its records of all pods, as after a disk that failed: it is
-// killed, and starts over its state without them.
-func forget(t *testing.T, rt *live.Instance) {
+// killed, and starts over its state without them. meanwhile is done before that.
+func forget(t *testing.T, rt *live.Instance, meanwhile ...func()) {
 	t.Helper()
 	records, empty := filepath.Join("/var/lib/podctl-dev", rt.Name, "root/io.containerd.metadata.v1.bolt/meta.db"), ""
 	if rt.Kind == live.CRIO || rt.Kind == live.CRIOEvents {
 		records, empty = filepath.Join("/var/lib/podctl-dev", rt.Name, "storage/overlay-containers/volatile-containers.json"), "[]"
 	}
 	rt.Kill(t)
+	for _, do := range meanwhile {
+		do()
+	}
 	if err := os.Remove(records); err != nil {
 		t.Fatal(err)
 	}
