@@ -36,7 +36,7 @@ var districts = []row{
 	{"internal/pods", []string{"internal/cri", "internal/desired", "internal/node", "internal/owners", "internal/pod", "internal/preempt", "internal/sys", "internal/worker"}, "any pod of any owner: seen, explained, entered, terminated"},
 	{"internal/serve", []string{"internal/cri", "internal/desired", "internal/node", "internal/owners", "internal/pleg", "internal/pod", "internal/pods", "internal/preempt", "internal/sys", "internal/worker"}, "a podctl that stays: its session, metrics and journal"},
 	{"internal/fleet", []string{"internal/cri", "internal/sys"}, "one command on many nodes"},
-	{"internal/lab", []string{"internal/cri", "internal/pod", "internal/sys"}, "what people who build runtimes examine them with"},
+	{"internal/lab", []string{"internal/cri", "internal/desired", "internal/owners", "internal/pleg", "internal/pod", "internal/pods", "internal/sys"}, "what people who build runtimes examine them with"},
 	{"cmd/podctl", []string{"internal"}, "the commands"},
 }
 
@@ -63,9 +63,9 @@ var only = []struct {
 }{
 	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/run", "cmd/podctl/internal/pods", "cmd/podctl/internal/images", "cmd/podctl/internal/lab", "cmd/podctl/internal/look", "cmd/podctl/internal/node", "cmd/podctl/internal/program", "cmd/podctl/internal/pleg", "cmd/podctl/internal/plugin"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
-	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/pulls", "internal/cri/sim", "internal/lab/relay", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet"}},
+	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/pulls", "internal/cri/sim", "internal/lab/relay", "internal/lab/tape", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet"}},
 	{"github.com/containerd/containerd/api", []string{"internal/cri/pulls", "internal/cri/sim"}},
-	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/lab/tape", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
 	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
 	{"k8s.io/kubernetes", []string{"internal/desired/manifest"}},
 }

@@ -2,7 +2,7 @@ package cri
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -29,8 +29,8 @@ type Options struct {
 	OnLargeList func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Dial replaces connecting to the endpoints' sockets: how a test, or
-	// "sim:", reaches a runtime in this process.
+	// Dial replaces connecting to the endpoints' sockets: how a test, "sim:" or
+	// "tape:" reaches a runtime in this process.
 	Dial func(context.Context) (net.Conn, error)
 
 	// peekTimeout is that of the dialer; tests set it.
@@ -125,6 +125,10 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 // Endpoint is where the client is connected to.
 func (c *Client) Endpoint() Endpoint { return c.endpoint }
 
+// RuntimeConn is the connection to the runtime's service. Deadlines and errors are those of this
+// package.
+func (c *Client) RuntimeConn() grpc.ClientConnInterface { return c.conn }
+
 // ImageConn is the connection to the service that pulls images, for calls of other services
 // at its socket. Deadlines and errors are those of this package.
 func (c *Client) ImageConn() grpc.ClientConnInterface { return c.imageConn }
@@ -148,8 +152,8 @@ func (c *Client) open(o Options, endpoint string) (*conn, error) {
 	}
 	dial := o.Dial
 	if dial == nil {
-		if endpoint == SimEndpoint {
-			return nil, errors.New("connect to sim: Options.Dial is not set")
+		if endpoint == SimEndpoint || IsTape(endpoint) {
+			return nil, fmt.Errorf("connect to %s: only podctl's --runtime-endpoint names it", endpoint)
 		}
 		dial = func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socketPath(endpoint))

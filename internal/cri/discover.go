@@ -49,7 +49,7 @@ type DiscoverOptions struct {
 // that ranks below the one that named the runtime: it would be another
 // runtime's. The timeout is the flag's, else PODCTL_TIMEOUT, else crictl's.
 //
-// "sim:" is passed through where it is named.
+// "sim:" and "tape:FILE" are passed through where they are named.
 func Discover(ctx context.Context, o DiscoverOptions) (Endpoint, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv

@@ -11,6 +11,15 @@ import (
 // through, Connect needs Options.Dial with it.
 const SimEndpoint = "sim:"
 
+// TapeScheme is what the endpoint of a recording begins with, before the name of its file.
+// Discover passes it through, Connect needs Options.Dial with it.
+const TapeScheme = "tape:"
+
+// IsTape reports whether an endpoint is a recording.
+func IsTape(endpoint string) bool {
+	return strings.HasPrefix(endpoint, TapeScheme) && endpoint != TapeScheme
+}
+
 // Endpoint is the address of a runtime with the timeout of its calls.
 type Endpoint struct {
 	// Runtime and Image are URLs, unix:///path; Image equals Runtime
@@ -32,7 +41,7 @@ func normalizeEndpoint(s string) (string, error) {
 	switch {
 	case s == "":
 		return "", errors.New("empty endpoint")
-	case s == SimEndpoint:
+	case s == SimEndpoint, IsTape(s):
 		return s, nil
 	case isURL && scheme == "unix", !isURL && strings.HasPrefix(s, "unix:"):
 		path := rest

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // What a call failed of. Each also is the standard library's error of that
@@ -60,10 +63,11 @@ type Error struct {
 	// about the whole runtime.
 	Object string
 
-	verb  string
-	text  string
-	hint  string
-	kinds []error
+	verb   string
+	text   string
+	hint   string
+	kinds  []error
+	status *status.Status // nil where gRPC did not say it
 }
 
 var _ interface{ Hint() string } = (*Error)(nil)
@@ -82,6 +86,15 @@ func (e *Error) Hint() string { return e.hint }
 // RuntimeMessage is the runtime's own text, without the verb and the object:
 // what the kubelet puts into a container's waiting message.
 func (e *Error) RuntimeMessage() string { return e.text }
+
+// GRPCStatus is the error as gRPC gave it, for those who pass a runtime's answer on. Where podctl
+// found the error, it is Unknown.
+func (e *Error) GRPCStatus() *status.Status {
+	if e.status == nil {
+		return status.New(codes.Unknown, e.text)
+	}
+	return status.New(e.status.Code(), e.text)
+}
 
 // answerError makes the error of a call whose answer made no sense.
 func answerError(method, object, format string, args ...any) *Error {

@@ -114,13 +114,13 @@ type nameHolder struct {
 	silent bool
 }
 
-// errNotAsked: no owner was asked.
-var errNotAsked = errors.New("its owners were not asked")
+// ErrNotAsked: no owner was asked.
+var ErrNotAsked = errors.New("its owners were not asked")
 
 // NotAsked returns Answers for which no owner was asked: each pod that may have an owner is
 // Unknown.
 func NotAsked() *Answers {
-	return &Answers{Unseen: errNotAsked, Kubelet: Kubelet{Unsettled: errNotAsked}}
+	return &Answers{Unseen: ErrNotAsked, Kubelet: Kubelet{FindErr: ErrNotAsked, Unsettled: ErrNotAsked}}
 }
 
 // Desired returns the source that desires the pod of a directory, by its UID or its name,

@@ -62,6 +62,8 @@ type Asker struct {
 	// ReadExits: an instance that was killed, as its lock file shows, has none of its pods
 	// any more, also where processes are not visible.
 	ReadExits bool
+	// Answered are the answers of a recording, in place of those of the machine; nobody is asked.
+	Answered *Answers
 	// Known are exits of processes that earlier answers told of: opening locks removes the
 	// files of processes that were killed.
 	Known map[string]owner.Exit
@@ -76,6 +78,9 @@ type PendingAnswers struct {
 
 // Start asks the podctl processes of the runtime's directory, and returns at once.
 func (a *Asker) Start(ctx context.Context) *PendingAnswers {
+	if a.Answered != nil {
+		return &PendingAnswers{asker: a}
+	}
 	q := &processAsker{dir: a.Locks, self: a.SelfID, dial: a.Dial, procs: a.Procs}
 	q.holders = sync.OnceValue(func() owner.LockHolders { return owner.ReadLockHolders(a.Procs) })
 	var found []Process
@@ -95,6 +100,9 @@ func (a *Asker) Ask(ctx context.Context, client *cri.Client, listed []*pod.Pod) 
 // ProcessAnswers returns what the processes of the runtime's directory answered: all that is
 // known while the runtime does not answer.
 func (k *PendingAnswers) ProcessAnswers() (*Answers, error) {
+	if k.asker.Answered != nil {
+		return k.asker.Answered, nil
+	}
 	found, err := k.here()
 	return &Answers{Processes: found}, err
 }
@@ -102,6 +110,9 @@ func (k *PendingAnswers) ProcessAnswers() (*Answers, error) {
 // Answers waits for the answers, and asks everybody else on whom the verdict about a
 // listed pod depends. An owner that does not answer is no error: it is in the answers.
 func (k *PendingAnswers) Answers(ctx context.Context, client *cri.Client, listed []*pod.Pod) (*Answers, error) {
+	if k.asker.Answered != nil {
+		return k.asker.Answered, nil
+	}
 	a := &Answers{Exited: map[string]owner.Exit{}, names: map[string]nameHolder{}}
 	if k.q.runtime == nil {
 		k.q.runtime = sync.OnceValue(func() owner.Runtime {

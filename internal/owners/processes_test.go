@@ -101,9 +101,9 @@ func TestNamesakesAndWaitingProcessesHideNoOwner(t *testing.T) {
 	}{
 		"a namesake alone adopts it":            {Answers{Processes: []Process{here}}, Manages},
 		"the silent creator elsewhere":          {Answers{Processes: []Process{here, silent}}, Unknown},
-		"creators cannot be seen":               {Answers{Processes: []Process{here}, Unseen: errNotAsked}, Unknown},
-		"creators cannot be seen, and it waits": {Answers{Processes: []Process{waits}, Unseen: errNotAsked}, Unknown},
-		"a directory cannot be read":            {Answers{Processes: []Process{waits}, Unread: errNotAsked}, Unknown},
+		"creators cannot be seen":               {Answers{Processes: []Process{here}, Unseen: ErrNotAsked}, Unknown},
+		"creators cannot be seen, and it waits": {Answers{Processes: []Process{waits}, Unseen: ErrNotAsked}, Unknown},
+		"a directory cannot be read":            {Answers{Processes: []Process{waits}, Unread: ErrNotAsked}, Unknown},
 	} {
 		if v := c.answers.Judge(web); v.Relation != c.want || (v.Why != nil) != (c.want == Unknown) {
 			t.Errorf("%s: %s, %v; want %s", name, v.Relation, v.Why, c.want)

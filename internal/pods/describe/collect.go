@@ -47,6 +47,8 @@ type Collector struct {
 	Pulls func(context.Context) ([]pulls.Pull, error)
 	// KernelLog reads the kernel's log.
 	KernelLog func() (KernelLog, error)
+	// Recorded: the pod is one of a recording, which has neither cgroups nor logs.
+	Recorded bool
 	// LogLines is how many lines of the log of a failed container are read.
 	LogLines int
 }
@@ -57,6 +59,9 @@ const (
 	// maxLogLine bounds a line of a log, in bytes.
 	maxLogLine = 4 << 10
 )
+
+// ErrNotRecorded is why a layer of a pod in a recording is not known.
+var ErrNotRecorded = errors.New("not recorded")
 
 // layerRuntime is the layer of all answers of the runtime.
 const layerRuntime = "runtime"
@@ -196,6 +201,9 @@ func (c *collection) readDetails(ctx context.Context) error {
 }
 
 func (c *collection) readCgroups(context.Context) error {
+	if c.Recorded {
+		return ErrNotRecorded
+	}
 	tree, err := cgroup.ScanPod(c.Cgroups, c.pod.UID)
 	if err == nil {
 		c.locked(func() { c.tree = tree })
@@ -244,7 +252,11 @@ func (c *collection) addLogs(f *Facts) {
 		if end == nil || ct.LogPath == "" || c.LogLines == 0 {
 			continue
 		}
-		lines, err := logs.Collect(ct.LogPath, logs.Options{Tail: int64(c.LogLines)})
+		var lines []logs.Line
+		err := ErrNotRecorded
+		if !c.Recorded {
+			lines, err = logs.Collect(ct.LogPath, logs.Options{Tail: int64(c.LogLines)})
+		}
 		if err != nil {
 			c.unread = append(c.unread, Unread{"log of " + ct.Name, err.Error()})
 			continue

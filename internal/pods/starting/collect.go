@@ -195,6 +195,9 @@ func isOfPod(h *helper, p *inventory.Pod) bool {
 
 // rootOf returns the root directory of the pod's owner, by which podctl sees its paths.
 func (c *Collector) rootOf(p *inventory.Pod) string {
+	if c.Describe.Recorded {
+		return string(c.Proc) // which has no files of the host
+	}
 	if p.Kind() != inventory.KindKubelet || c.Kubelet == nil || c.Kubelet.Process == nil {
 		return "/"
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
@@ -17,6 +18,9 @@ type ConnectOptions struct {
 	Timeout time.Duration
 	// Simulate returns the runtime that "sim:" stands for, and what closes it.
 	Simulate func() (*sim.Runtime, func())
+	// Dial connects to a runtime that this process serves, instead of to the endpoint's sockets;
+	// nil where it serves none.
+	Dial func(context.Context) (net.Conn, error)
 	// SimOutlives: that runtime outlives this process, as a real one does.
 	SimOutlives bool
 	// Watcher and Observer are those of cri.Options.
@@ -35,7 +39,7 @@ func Connect(ctx context.Context, o ConnectOptions) (*cri.Client, func(), error)
 	if err != nil {
 		return nil, none, err
 	}
-	options := cri.Options{Endpoint: endpoint, Log: o.Log, Watcher: o.Watcher, Observer: o.Observer, OnLargeList: o.OnLargeList}
+	options := cri.Options{Endpoint: endpoint, Log: o.Log, Watcher: o.Watcher, Observer: o.Observer, OnLargeList: o.OnLargeList, Dial: o.Dial}
 	stop := none
 	if endpoint.Runtime == cri.SimEndpoint {
 		var runtime *sim.Runtime

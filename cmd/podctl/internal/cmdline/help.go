@@ -123,7 +123,7 @@ func (h Help) app(a *cli.App) string {
 	b.WriteString(columns(codes))
 	b.WriteString("\nRun " + program + " COMMAND --help for the options of a command.\n")
 	if len(h.Topics) > 0 {
-		b.WriteString("Run " + program + " help TOPIC for one of: " + strings.Join(h.Topics, ", ") + ".\n")
+		b.WriteString("Run " + program + " help TOPIC for one of:\n  " + strings.Join(h.Topics, ", ") + ".\n")
 	}
 	return b.String()
 }

@@ -30,6 +30,7 @@ func imagesCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "list the images of the runtime: names, size, and which pods use them",
 		Args:    cmdline.Args{Of: cmdline.StoredImage, Many: true, Optional: true},
 		Effect:  cmdline.Reads,
+		OnTape:  true,
 		OnNodes: cmdline.NodeList,
 		Aliases: []string{"img", "get images", "image ls", "image list"},
 		Data:    []any{imageData{}, imageUser{}, pullingData{}, layerData{}},

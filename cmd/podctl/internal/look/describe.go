@@ -14,7 +14,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/pulls"
-	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
@@ -39,6 +38,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "show what every layer knows of a pod: why it does not run, and the next command to try",
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
 		Effect:  cmdline.Reads,
+		OnTape:  true,
 		OnNodes: cmdline.NodePage,
 		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Started{}, describe.StartedStep{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
 			describe.Cgroup{}, pod.PSI{}, pod.Stall{}, describe.Condition{}, describe.Container{}, describe.Pull{}, describe.Attempt{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
@@ -95,10 +95,10 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 	}
 	endpoint := s.Client.Endpoint()
 	return o.describe(ctx, e, s.Pods, describe.Collector{
-		Runtime: s.Client, Kubelet: &s.Answers.Kubelet, Events: PodEvents(s.Paths.Root),
+		Runtime: s.Client, Kubelet: &s.Answers.Kubelet, Events: PodEvents(e, s.Paths.Root),
 		Pulls: func(ctx context.Context) ([]pulls.Pull, error) { return pulls.NewReader(s.Client, e.Now).List(ctx) },
 		Diagnose: diagnose.Collector{
-			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
+			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(), Now: e.Now, Server: cri.ServerOf(endpoint),
 		},
 	})
 }
@@ -125,7 +125,8 @@ func describeReported(ctx context.Context, e *shell.Env, o describeOptions, fail
 // describe prints what is known of those of the pods that the user names.
 func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*inventory.Pod, c describe.Collector) error {
 	pods, err := target.Pods(all, o.query)
-	c.Dial, c.Cgroups, c.Now, c.KernelLog, c.LogLines = e.Dial, cgroup.Mounts, e.Now, describe.ReadKernelLog, o.logLines
+	c.Recorded = e.Tape != nil
+	c.Dial, c.Cgroups, c.Now, c.KernelLog, c.LogLines = e.Dial, e.CgroupMounts(), e.Now, e.ReadKills, o.logLines
 	facts := collectFacts(ctx, pods, c)
 	if ctx.Err() != nil {
 		return ctx.Err()

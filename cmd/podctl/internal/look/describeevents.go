@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/serve/journal"
@@ -13,8 +14,11 @@ const maxEvents = 20
 
 // PodEvents returns a function that reads the newest events of a pod from the journal
 // below podctl's root directory, repeated ones once.
-func PodEvents(root string) func(context.Context, *inventory.Pod) ([]describe.Event, error) {
+func PodEvents(e *shell.Env, root string) func(context.Context, *inventory.Pod) ([]describe.Event, error) {
 	return func(_ context.Context, p *inventory.Pod) ([]describe.Event, error) {
+		if e.Tape != nil {
+			return nil, describe.ErrNotRecorded
+		}
 		entries, err := journal.ReadPod(journal.Dir(root), p.UID)
 		if err != nil {
 			return nil, err

@@ -40,6 +40,7 @@ func inspectCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "print the runtime's verbose status of a pod's sandbox and containers",
 		Args:    cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
 		Effect:  cmdline.Reads,
+		OnTape:  true,
 		OnNodes: cmdline.NodePage,
 		Aliases: []string{"inspectp"},
 		Data:    []any{inspection{}, inspectMetadata{}, inspectDifference{}},

@@ -1,4 +1,4 @@
-// Package node is the commands that examine the node: doctor, report, pleg, preempt.
+// Package node is the commands that examine the node: doctor, report, record, pleg, preempt.
 package node
 
 import (
@@ -13,6 +13,7 @@ func Commands(e *shell.Env, run Run) []*cmdline.Command {
 	return []*cmdline.Command{
 		doctorCommand(e),
 		reportCommand(e, run),
+		recordCommand(e),
 		pleg.Command(e),
 		preemptCommand(e),
 	}

@@ -69,10 +69,15 @@ func (r *reporter) ofKubelet(read func(context.Context, *kubelet.Process) ([]rep
 	}
 }
 
-func (r *reporter) kubeletConfig(_ context.Context, k *kubelet.Process) ([]report.File, error) {
+// setKubeletDir sets where the secrets of the kubelet's pods are.
+func (r *reporter) setKubeletDir(k *kubelet.Process) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.kubeletDir = filepath.Join(r.env.Procs.Root(k.PID), k.PodDirs())
-	r.mu.Unlock()
+}
+
+func (r *reporter) kubeletConfig(_ context.Context, k *kubelet.Process) ([]report.File, error) {
+	r.setKubeletDir(k)
 	args, err := r.env.Procs.Command(k.PID)
 	if err != nil {
 		return nil, err

@@ -1,12 +1,14 @@
 package pods
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/orphan"
@@ -226,6 +228,9 @@ func askedLine(v *orphan.View) string {
 		default:
 			silent = append(silent, p.Title())
 		}
+	}
+	if errors.Is(v.Answers.Unseen, owners.ErrNotAsked) {
+		return "asked: nobody, since the recording has no answers of owners"
 	}
 	k := &v.Answers.Kubelet
 	for _, s := range v.Answers.Sources {

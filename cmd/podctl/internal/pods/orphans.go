@@ -52,6 +52,7 @@ func orphansCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "list orphaned pods; with --kill, terminate them",
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
 		Effect:  cmdline.ChangesIf(func(c *cli.Context) bool { return c.Bool("kill") && !c.Bool("dry-run") }, "--dry-run"),
+		OnTape:  true,
 		OnNodes: cmdline.NodeList,
 		Data:    []any{OrphanData{}, orphanMetadata{}, leakedThing{}},
 		Description: "A pod is orphaned if the runtime holds it and no source desires it: live podctl processes,\n" +
@@ -82,6 +83,11 @@ func orphansCommand(e *shell.Env) *cmdline.Command {
 			o, err := readOrphans(c)
 			if err != nil {
 				return err
+			}
+			for _, source := range []string{"desired", "static-pods", "kubelet", "kubeconfig", "kubelet-is-gone", "owner-is-gone"} {
+				if e.Tape != nil && c.IsSet(source) {
+					return shell.Usagef("--%s is about this host, and cannot be combined with a recording", source)
+				}
 			}
 			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runOrphans(ctx, e, o) })
 		},
@@ -172,9 +178,10 @@ func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orpha
 		},
 		Client: client, Logs: p.Logs, Root: p.Root,
 		// The directories below the root are not of a runtime that ends with its process.
-		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives,
+		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives || e.Tape != nil,
 	}
-	if client.Connected().Name != sim.Name {
+	f.Answered = e.RecordedOwners()
+	if e.Tape == nil && client.Connected().Name != sim.Name {
 		f.Leaks = o.LeakFinder(e, client)
 	}
 	return f, nil

@@ -37,6 +37,7 @@ func podsCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
 		Effect:  cmdline.Reads,
+		OnTape:  true,
 		OnNodes: cmdline.NodeList,
 		Aliases: []string{"po", "pod", "ls", "list", "get pods", "get pod", "get po"},
 		FlagHints: map[string]string{

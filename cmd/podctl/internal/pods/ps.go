@@ -44,6 +44,7 @@ func psCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "list containers: state, attempt, owner, age, image, id",
 		Args:    cmdline.Args{Of: cmdline.Target, Many: true, Optional: true, Patterns: true},
 		Effect:  cmdline.Reads,
+		OnTape:  true,
 		OnNodes: cmdline.NodeList,
 		Data:    []any{containerData{}, containerMetadata{}},
 		FlagHints: map[string]string{

@@ -14,7 +14,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/pulls"
-	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pods/describe"
@@ -30,6 +29,7 @@ func startingCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "list pods that should run and do not: the step they are in, which layer is stuck, and the next command to try",
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
 		Effect:  cmdline.Reads,
+		OnTape:  true,
 		OnNodes: cmdline.NodeList,
 		Data:    []any{StartingPod{}, terminatingMetadata{}, starting.Evidence{}},
 		Description: "A pod is listed if a podctl process or the kubelet desires it and a container of it does not\n" +
@@ -71,9 +71,9 @@ func runStarting(ctx context.Context, e *shell.Env, o podListOptions) error {
 		l.reader.Kubelet = owners.KubeletAlways
 		l.collector = &starting.Collector{
 			Describe: describe.Collector{
-				Dial: e.Dial, Cgroups: cgroup.Mounts, Now: e.Now, Events: look.PodEvents(paths.Root), KernelLog: describe.ReadKernelLog, LogLines: logLines,
+				Dial: e.Dial, Cgroups: e.CgroupMounts(), Now: e.Now, Events: look.PodEvents(e, paths.Root), Recorded: e.Tape != nil, KernelLog: e.ReadKills, LogLines: logLines,
 			},
-			Proc: e.Procs, Cgroups: cgroup.Mounts, Server: cri.ServerOf(endpoint), Now: e.Now, Log: readLog(e.Procs),
+			Proc: e.Procs, Cgroups: e.CgroupMounts(), Server: cri.ServerOf(endpoint), Now: e.Now, Log: readLog(e.Procs),
 		}
 		return l.show(ctx, "no starting pods", func(client *cri.Client) {
 			l.collector.Runtime, l.collector.Describe.Runtime = client, client

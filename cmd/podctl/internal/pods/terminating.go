@@ -12,7 +12,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/inventory"
@@ -24,6 +23,7 @@ func terminatingCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "list terminating pods: what still runs, which layer is stuck, and the next command to try",
 		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
 		Effect:  cmdline.Reads,
+		OnTape:  true,
 		OnNodes: cmdline.NodeList,
 		Data:    []any{TerminatingPod{}, terminatingMetadata{}, terminatingContainer{}},
 		Description: "A pod is listed if the podctl process that owns it terminates it. Other pods are listed on\n" +
@@ -62,7 +62,7 @@ func runTerminating(ctx context.Context, e *shell.Env, o podListOptions) error {
 		t.examine = t.examinePods
 		t.reader.Kubelet, t.reader.CountUndesired = owners.KubeletAlways, true
 		t.collector = diagnose.Collector{
-			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now, Server: cri.ServerOf(endpoint),
+			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(), Now: e.Now, Server: cri.ServerOf(endpoint),
 		}
 		return t.show(ctx, "no terminating pods", func(client *cri.Client) { t.collector.Runtime = client })
 	})

@@ -23,6 +23,7 @@ func versionCommand(e *shell.Env) *cmdline.Command {
 		Name:    "version",
 		Usage:   "print the versions of podctl and of the runtime",
 		Effect:  cmdline.Reads,
+		OnTape:  true,
 		OnNodes: cmdline.NodeOrHere,
 		Data:    []any{versionData{}, podctlVersion{}, runtimeVersion{}},
 		Description: "The runtime's version is missing if it does not answer within " + versionTimeout.String() + "; that is a warning, not an\n" +

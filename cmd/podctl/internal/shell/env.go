@@ -16,6 +16,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/tape"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/report"
@@ -39,6 +40,9 @@ type Env struct {
 	Now      func() time.Time
 	// Simulate returns the runtime that "sim:" stands for, and what closes it.
 	Simulate func() (*sim.Runtime, func())
+	// Tape serves the recording that is looked at in place of a node; nil if none is: see
+	// OpenTape.
+	Tape *tape.Server
 	// SimOutlives: that runtime outlives this process, as a real one does.
 	SimOutlives bool
 	// Listen creates the control socket of an instance; Dial connects to one.

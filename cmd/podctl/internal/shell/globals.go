@@ -35,7 +35,7 @@ type Globals struct {
 // environment, so that a flag before the command wins over a variable.
 func GlobalFlags() []cli.Flag {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "runtime-endpoint", Aliases: []string{"r"}, DefaultText: "as crictl", Usage: "CRI `ENDPOINT`; sim: simulates a runtime in this process"},
+		&cli.StringFlag{Name: "runtime-endpoint", Aliases: []string{"r"}, DefaultText: "as crictl", Usage: "CRI `ENDPOINT`; sim: simulates a runtime in this process, tape:FILE is a recording of podctl record"},
 		&cli.StringFlag{Name: "image-endpoint", Aliases: []string{"i"}, DefaultText: "runtime endpoint", Usage: "CRI `ENDPOINT` of the image service"},
 		&cli.DurationFlag{Name: "timeout", DefaultText: cri.DefaultTimeout.String(), Usage: "timeout for read-only CRI calls, a `DURATION`; by default crictl's, if it is set"},
 		&cli.StringFlag{Name: "root", DefaultText: host.DefaultPaths.Root, Usage: "`DIR` of pod directories"},
@@ -144,10 +144,14 @@ func ConnectWatched(ctx context.Context, e *Env, g Globals, watcher cri.CallWatc
 
 // ConnectOptions are how the user wants to connect, without watchers of the calls.
 func (g Globals) ConnectOptions(e *Env) daemon.ConnectOptions {
-	return daemon.ConnectOptions{
+	o := daemon.ConnectOptions{
 		Runtime: g.Runtime, Image: g.Image, Timeout: g.Timeout, Simulate: e.Simulate, SimOutlives: e.SimOutlives, Log: e.Log,
 		OnLargeList: func(err error) { printWithHint(e.Errw, "warning", err) },
 	}
+	if e.Tape != nil {
+		o.Dial = e.Tape.Dial
+	}
+	return o
 }
 
 // Given are the directories that the user gave.
@@ -155,6 +159,9 @@ func (g Globals) Given() host.Paths { return host.Paths{Root: g.Root, Logs: g.Lo
 
 // Paths are podctl's directories on a runtime.
 func (g Globals) Paths(endpoint cri.Endpoint) (host.Paths, error) {
+	if cri.IsTape(g.Runtime) {
+		return notRecorded, nil
+	}
 	p, err := host.DefaultPaths.With(g.Given())
 	return p.ForRuntime(endpoint.Runtime), err
 }

@@ -33,10 +33,12 @@ func FindSockets(ctx context.Context, g Globals) (endpoint cri.Endpoint, dir str
 
 // NewReader reads the pods of the runtime of a lock directory, and asks their owners.
 func NewReader(e *Env, dir string) inventory.Reader {
-	return inventory.Reader{
+	r := inventory.Reader{
 		Asker: owners.Asker{Locks: dir, Dial: e.Dial, Procs: e.Procs, Kubelet: owners.KubeletIfNeeded},
 		Log:   e.Log, Unanswered: func(err error) { fmt.Fprintf(e.Errw, "warning: %v\n", err) },
 	}
+	r.Answered = e.RecordedOwners()
+	return r
 }
 
 // Reported returns the pods that live podctl processes report, with a warning, if

@@ -1,0 +1,82 @@
+package shell
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/lab/tape"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// nowhere is a directory that cannot be: a file in it is not gone, it cannot be looked for.
+const nowhere = "/dev/null/not-recorded"
+
+// notRecorded are podctl's directories of a recording.
+var notRecorded = host.Paths{Root: filepath.Join(nowhere, "root"), Logs: filepath.Join(nowhere, "logs"), Locks: filepath.Join(nowhere, "run")}
+
+// OpenTape has the environment stand for a node that was recorded, if the user names a
+// recording as the runtime: at the time at which it ended, and with nothing of this host. A
+// command that does not work on recordings is refused. The function returned closes the
+// recording.
+func OpenTape(e *Env, c *cli.Context, command *cmdline.Command) (closeTape func(), err error) {
+	endpoint := ReadGlobals(c).Runtime
+	if !cri.IsTape(endpoint) {
+		return func() {}, nil
+	}
+	file := strings.TrimPrefix(endpoint, cri.TapeScheme)
+	if _, changes := command.Effect.Refused(c); changes {
+		return nil, hint.Errorf("-r names the runtime: a recording can be looked at only", "refused: %s is a recording, and nothing can be changed in it", file)
+	}
+	if !command.OnTape {
+		return nil, hint.Errorf("podctl help recordings lists the commands that do", "the command does not work on a recording")
+	}
+	t, err := tape.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	outside, opened := *e, e.Now()
+	e.Tape = tape.Serve(t)
+	e.Now = func() time.Time { return t.End().Add(outside.Now().Sub(opened)).Local() }
+	e.Procs, e.Journal, e.KernelLog = proc.FS(nowhere), nil, nil
+	e.Dial = func(context.Context, string) (net.Conn, error) { return nil, describe.ErrNotRecorded }
+	return func() {
+		e.Tape.Close()
+		*e = outside
+	}, nil
+}
+
+// CgroupMounts is where the cgroups of the node are mounted.
+func (e *Env) CgroupMounts() string {
+	if e.Tape != nil {
+		return nowhere
+	}
+	return cgroup.Mounts
+}
+
+// ReadKills reads what the kernel of the node logged about killed processes.
+func (e *Env) ReadKills() (describe.KernelLog, error) {
+	if e.Tape != nil {
+		return describe.KernelLog{}, describe.ErrNotRecorded
+	}
+	return describe.ReadKernelLog()
+}
+
+// RecordedOwners are what the owners of recorded pods answered, nil where a node is looked at.
+func (e *Env) RecordedOwners() *owners.Answers {
+	if e.Tape == nil {
+		return nil
+	}
+	return owners.NotAsked()
+}

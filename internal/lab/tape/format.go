@@ -1,0 +1,139 @@
+package tape
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	// formatName identifies a tape. formatVersion is the version that this package reads and
+	// writes; fields may be added to it, since readers ignore those that they do not know.
+	formatName    = "podctl-tape"
+	formatVersion = 1
+
+	// maxTotal bounds a tape without its compression, maxLine each of its lines, in bytes.
+	maxTotal = 128 << 20
+	maxLine  = 32 << 20
+	// maxObjects bounds the JSON values with fields in a line, empty ones included: a message
+	// takes some hundred bytes of memory, however short it is written.
+	maxObjects = 1 << 20
+	// maxAnswers bounds the answers on a tape.
+	maxAnswers = 1 << 20
+)
+
+// Header is the first line of a tape.
+type Header struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	// Podctl is the version of podctl that recorded it, Host the name of the node.
+	Podctl string `json:"podctl"`
+	Host   string `json:"host,omitempty"`
+	// Runtime is the runtime's name and version, Endpoint where it was asked.
+	Runtime  string `json:"runtime"`
+	Endpoint string `json:"endpoint"`
+	// Start is what all times of the tape count from.
+	Start time.Time `json:"start"`
+}
+
+// line is every line after the first.
+type line struct {
+	// T is when the answer came, in nanoseconds since Header.Start, and Took how long the call
+	// had taken. T never goes back.
+	T    int64 `json:"t"`
+	Took int64 `json:"took,omitempty"`
+	// Call is the CRI's name of the call.
+	Call    string          `json:"call,omitempty"`
+	Request json.RawMessage `json:"request,omitempty"`
+	// Answer is what the runtime answered; of a stream, one message. Error is in its place, or
+	// why a stream has ended.
+	Answer json.RawMessage `json:"answer,omitempty"`
+	Error  *failure        `json:"error,omitempty"`
+	// End is set in the last line: the number of answers before it.
+	End *int `json:"end,omitempty"`
+}
+
+// failure is an error of a call.
+type failure struct {
+	Code string `json:"code"` // as gRPC names it: NotFound
+	Text string `json:"text"`
+}
+
+// Call is a call that has been answered.
+type Call struct {
+	// Method is the full name of gRPC: /runtime.v1.RuntimeService/Version.
+	Method string
+	// Request and Response are the messages in the form of protobuf. A stream is a Call for each
+	// of its messages, and one without a Response when it has ended.
+	Request, Response []byte
+	// Status is the error in place of a Response, nil if there is none. With the code OK it is
+	// the regular end of a stream.
+	Status *status.Status
+	// At is when the answer came, Took how long the call had taken.
+	At   time.Time
+	Took time.Duration
+}
+
+// method is a call of the CRI that is recorded.
+type method struct {
+	full    string // as gRPC names it
+	in, out protoreflect.MessageType
+}
+
+// eventsCall is the one call with a stream of answers.
+const eventsCall = "GetContainerEvents"
+
+// methods are the calls that are recorded, by the CRI's name.
+var methods = sync.OnceValue(func() map[string]method {
+	known := map[string]method{}
+	for _, service := range []protoreflect.ServiceDescriptor{service("RuntimeService"), service("ImageService")} {
+		for i := range service.Methods().Len() {
+			m := service.Methods().Get(i)
+			if questions[string(m.Name())] == nil && m.Name() != eventsCall {
+				continue
+			}
+			known[string(m.Name())] = method{
+				full: "/" + string(service.FullName()) + "/" + string(m.Name()), in: messageType(m.Input()), out: messageType(m.Output()),
+			}
+		}
+	}
+	return known
+})
+
+// service returns a service of the CRI, which this program is built with.
+func service(name protoreflect.Name) protoreflect.ServiceDescriptor {
+	file := (&runtimeapi.VersionRequest{}).ProtoReflect().Descriptor().ParentFile()
+	return file.Services().ByName(name)
+}
+
+// messageType returns the type of a message of the CRI, which is registered with its package.
+func messageType(d protoreflect.MessageDescriptor) protoreflect.MessageType {
+	t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
+	if err != nil {
+		panic(fmt.Sprintf("message of the CRI: %v", err))
+	}
+	return t
+}
+
+// canonical returns the bytes of a message, the same for equal messages.
+func canonical(m proto.Message) ([]byte, error) {
+	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+}
+
+// codeOf returns the code of a name that gRPC gives it; ok is false if it gives none.
+func codeOf(name string) (code codes.Code, ok bool) {
+	for c := codes.OK; c <= codes.Unauthenticated; c++ {
+		if c.String() == name {
+			return c, true
+		}
+	}
+	return codes.Unknown, false
+}

@@ -1,0 +1,91 @@
+package tape
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+// Server serves a tape as a CRI endpoint within the process.
+type Server struct {
+	tape   *Tape
+	at     atomic.Pointer[time.Time]
+	server *grpc.Server
+	listen *bufconn.Listener
+	served sync.WaitGroup
+}
+
+// Serve serves a tape as of its end, until Close.
+func Serve(t *Tape) *Server {
+	s := &Server{tape: t, listen: bufconn.Listen(64 << 10)}
+	s.SetTime(t.End())
+	s.server = grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.UnknownServiceHandler(s.handle), grpc.WaitForHandlers(true))
+	s.served.Go(func() { _ = s.server.Serve(s.listen) })
+	return s
+}
+
+// SetTime has calls answered as of another time.
+func (s *Server) SetTime(at time.Time) { s.at.Store(&at) }
+
+// Dial connects to the server: what cri.Options.Dial wants.
+func (s *Server) Dial(ctx context.Context) (net.Conn, error) { return s.listen.DialContext(ctx) }
+
+// Close ends the server and its connections.
+func (s *Server) Close() {
+	s.server.Stop()
+	s.served.Wait()
+}
+
+// handle answers a call of any method.
+func (s *Server) handle(_ any, stream grpc.ServerStream) error {
+	full, ok := grpc.MethodFromServerStream(stream)
+	if !ok {
+		return status.Error(codes.Internal, "a call without a method")
+	}
+	name := path.Base(full)
+	if m, known := methods()[name]; name != "ImageStatus" && (!known || m.full != full) {
+		return notRecorded(name)
+	}
+	var request []byte
+	if err := stream.RecvMsg(&request); err != nil {
+		return err
+	}
+	answer, err := s.tape.Answer(name, request, *s.at.Load())
+	if err != nil {
+		return err
+	}
+	return stream.SendMsg(&answer)
+}
+
+// bytesCodec passes messages as they are. Each is a *[]byte.
+type bytesCodec struct{}
+
+func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
+	message, ok := v.(*[]byte)
+	if !ok {
+		return nil, fmt.Errorf("%T is no message", v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(*message)}, nil
+}
+
+func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	message, ok := v.(*[]byte)
+	if !ok {
+		return fmt.Errorf("%T is no message", v)
+	}
+	*message = data.Materialize()
+	return nil
+}
+
+// Name is empty, as that of package cri's codec: a name would become part of the content type.
+func (bytesCodec) Name() string { return "" }
