@@ -123,7 +123,7 @@ func (k *PendingAnswers) Answers(ctx context.Context, client *cri.Client, listed
 	var sources sync.WaitGroup
 	var sourcesErr, err error
 	if k.asker.asksKubelet(listed) {
-		sources.Go(func() { sourcesErr = k.asker.askSources(ctx, client, a) })
+		sources.Go(func() { sourcesErr = k.asker.askSources(ctx, client.Endpoint().Runtime, a) })
 	}
 	a.Processes, err = k.here()
 	if err != nil && !errors.Is(err, fs.ErrPermission) {

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	desired "github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
@@ -21,11 +20,20 @@ func (a *Asker) asksKubelet(listed []*pod.Pod) bool {
 	return a.Kubelet == KubeletAlways || a.Kubelet == KubeletIfNeeded && slices.ContainsFunc(listed, mayBeKubelets)
 }
 
-// askSources asks the kubelet and all sources of desired pods at the same time.
-func (a *Asker) askSources(ctx context.Context, client *cri.Client, answers *Answers) error {
+// AskKubelet returns what the kubelet of the runtime at the endpoint answers: which pods it
+// desires is known also while the runtime does not answer.
+func (a *Asker) AskKubelet(ctx context.Context, endpoint string) (*Kubelet, error) {
+	answers := &Answers{}
+	err := a.askSources(ctx, endpoint, answers)
+	return &answers.Kubelet, err
+}
+
+// askSources asks the kubelet of the runtime at the endpoint and all sources of desired pods at
+// the same time.
+func (a *Asker) askSources(ctx context.Context, endpoint string, answers *Answers) error {
 	k := &answers.Kubelet
 	k.Gone = a.KubeletIsGone
-	k.Process, k.FindErr = kubelet.Find(ctx, client.Endpoint().Runtime)
+	k.Process, k.FindErr = kubelet.Find(ctx, endpoint)
 	node, err := a.Sources.NodeName(k.Process)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package starting
 
 import (
+	"slices"
 	"time"
 
 	"github.com/podctl/podctl/internal/pod/event"
@@ -59,6 +60,9 @@ func namedByError(v *view) finding {
 		if id, name := reservedFor(e.Message); id != "" {
 			f.evidence = append(f.evidence, v.holderOf(id, name))
 			f.next = []string{"crictl inspectp " + shortID(id)}
+			if i := slices.IndexFunc(v.Processes, func(p Process) bool { return p.Role == RoleCNI }); i >= 0 && v.Holder[id] == "" { // for the call that has the name
+				f.evidence, f.layer, f.sure = append(f.evidence, v.Processes[i].evidence()), diagnose.LayerNone, diagnose.Unknown
+			}
 		}
 		return f
 	}

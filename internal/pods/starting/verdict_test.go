@@ -181,6 +181,9 @@ func TestJudge(t *testing.T) {
 		{"a reserved name", with(failed(event.LayerSandbox, `failed to reserve sandbox name "web_default_u_0": name "web_default_u_0" is reserved for "0123456789abcdef0123"`), func(f *Facts) {
 			f.Holder = map[string]string{"0123456789abcdef0123": "default/other"}
 		}), StepSandbox, diagnose.LayerRuntime, diagnose.Observed, "name web_default_u_0 is that of 0123456789abc, of default/other", "crictl inspectp 0123456789abc"},
+		{"a reserved name, for which a CNI plugin has just begun", with(failed(event.LayerSandbox, `name "web_default_u_0" is reserved for "0123456789abcdef0123"`), func(f *Facts) {
+			f.Processes = []Process{process(RoleCNI, "bridge", proc.Sleeping, 1)}
+		}), StepSandbox, diagnose.LayerNone, diagnose.Unknown, "which the runtime does not list", "crictl inspectp 0123456789abc"},
 		{"the kubelet's log", kubelets(func(f *Facts) {
 			f.LogError = &LogError{Time: ago(4), Text: `plugin type="bridge" failed (add): no IP addresses available in range set`}
 		}), StepNetwork, diagnose.LayerNetwork, diagnose.Observed, "last error of the kubelet: plugin type", "podctl doctor"},

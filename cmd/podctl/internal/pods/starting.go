@@ -92,10 +92,10 @@ type startingLister struct {
 // examinePods returns the starting ones of the pods that the user selects, and the pods of which
 // the runtime lists nothing.
 func (l *startingLister) examinePods(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
-	if answers != nil {
-		l.warnOfKubelet(&answers.Kubelet, all)
-		l.collector.Kubelet, l.collector.Describe.Kubelet = &answers.Kubelet, &answers.Kubelet
-	} else {
+	kubelet := l.kubelet(ctx, answers)
+	l.warnOfKubelet(kubelet, all)
+	l.collector.Kubelet, l.collector.Describe.Kubelet = kubelet, kubelet
+	if answers == nil {
 		l.collector.Runtime, l.collector.Describe.Runtime = nil, nil
 	}
 	scan := l.collector.Scan(ctx)
@@ -108,6 +108,19 @@ func (l *startingLister) examinePods(ctx context.Context, all []*inventory.Pod, 
 		}
 	}
 	return startingList(found, l.env.Now()), unlisted
+}
+
+// kubelet returns what is known of the kubelet of the runtime, which is asked by itself while
+// the runtime does not answer.
+func (l *startingLister) kubelet(ctx context.Context, answers *owners.Answers) *owners.Kubelet {
+	if answers != nil {
+		return &answers.Kubelet
+	}
+	k, err := l.reader.AskKubelet(ctx, l.opts.Runtime)
+	if err != nil {
+		l.env.Log.Warn("the kubelet is not asked", "err", err)
+	}
+	return k
 }
 
 // warnOfKubelet warns if the pods that a kubelet desires are not known.

@@ -71,7 +71,7 @@ func (l *stuckLister) list(ctx context.Context) (output.List, error) {
 // the runtime's error.
 func (l *stuckLister) reported(ctx context.Context, err error) (output.List, error) {
 	pods := shell.Reported(l.env, l.reader, l.reader.Start(ctx), err)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || !shell.Unanswered(err) {
 		return output.List{}, err
 	}
 	hanging, _ := l.examine(ctx, pods, nil)

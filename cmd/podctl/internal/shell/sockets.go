@@ -44,7 +44,7 @@ func NewReader(e *Env, dir string) inventory.Reader {
 // Reported returns the pods that live podctl processes report, with a warning, if
 // the runtime does not answer; none for another error.
 func Reported(e *Env, reader inventory.Reader, asking *owners.PendingAnswers, err error) []*inventory.Pod {
-	if !errors.Is(err, cri.ErrHung) && !errors.Is(err, cri.ErrDeadline) && !errors.Is(err, cri.ErrUnavailable) {
+	if !Unanswered(err) {
 		return nil
 	}
 	pods, reportErr := reader.Reported(asking)
@@ -55,4 +55,9 @@ func Reported(e *Env, reader inventory.Reader, asking *owners.PendingAnswers, er
 		fmt.Fprintln(e.Errw, "warning: the runtime does not answer: only pods that live podctl processes report are listed, in the last state that these know")
 	}
 	return pods
+}
+
+// Unanswered reports whether err is of a runtime that does not answer.
+func Unanswered(err error) bool {
+	return errors.Is(err, cri.ErrHung) || errors.Is(err, cri.ErrDeadline) || errors.Is(err, cri.ErrUnavailable)
 }
