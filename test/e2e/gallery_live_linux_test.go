@@ -164,6 +164,9 @@ func (g *gallery) open() {
 	for _, f := range alone {
 		g.hang([]fault{f})
 	}
+	if *galleryOnly == "" {
+		g.record()
+	}
 }
 
 // hang injects faults, and watches until podctl has said of each what it is.
