@@ -15,7 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
-var galleryUpdate = flag.Bool("update", false, "write docs/gallery.md, and what TestGallery sees")
+var galleryUpdate = flag.Bool("update", false, "write docs/gallery.md, and what TestGallery sees for it")
 
 // galleryColumns are the columns of the page, in their order.
 var galleryColumns = []string{"podctl on containerd", "podctl on crio", "kubelet on containerd", "kubelet on crio"}
@@ -40,14 +40,18 @@ func readAnswers(t *testing.T, column string) map[string]*galleryAnswer {
 	return answers
 }
 
-// record writes what podctl said in the column, or compares its layers with what it said before.
-func (g *gallery) record() {
+// record injects faults, and writes what podctl said in the column, or compares its layers with
+// what it said before.
+func (g *gallery) record(pods string) {
 	g.t.Helper()
+	g.open(pods)
 	if *galleryUpdate {
-		for _, a := range g.answers {
+		answers := readAnswers(g.t, g.column)
+		for pod, a := range g.answers {
 			a.Evidence = machineless(a.Evidence)
+			answers[pod] = a
 		}
-		data, err := json.MarshalIndent(g.answers, "", "\t")
+		data, err := json.MarshalIndent(answers, "", "\t")
 		if err == nil {
 			err = errors.Join(os.MkdirAll("testdata/gallery", 0o755), os.WriteFile(answersFile(g.column), append(data, '\n'), 0o644))
 		}
