@@ -11,6 +11,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/owner"
 	desired "github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
@@ -123,7 +124,10 @@ func (k *PendingAnswers) Answers(ctx context.Context, client *cri.Client, listed
 	var sources sync.WaitGroup
 	var sourcesErr, err error
 	if k.asker.asksKubelet(listed) {
-		sources.Go(func() { sourcesErr = k.asker.askSources(ctx, client.Endpoint().Runtime, a) })
+		sources.Go(func() {
+			a.Kubelet.Process, a.Kubelet.FindErr = kubelet.Find(ctx, client.Endpoint().Runtime)
+			sourcesErr = k.asker.askSources(ctx, a)
+		})
 	}
 	a.Processes, err = k.here()
 	if err != nil && !errors.Is(err, fs.ErrPermission) {

@@ -20,20 +20,19 @@ func (a *Asker) asksKubelet(listed []*pod.Pod) bool {
 	return a.Kubelet == KubeletAlways || a.Kubelet == KubeletIfNeeded && slices.ContainsFunc(listed, mayBeKubelets)
 }
 
-// AskKubelet returns what the kubelet of the runtime at the endpoint answers: which pods it
-// desires is known also while the runtime does not answer.
-func (a *Asker) AskKubelet(ctx context.Context, endpoint string) (*Kubelet, error) {
+// AskConfiguredKubelet returns what the kubelet answers whose configuration names the endpoint:
+// all that is known of a kubelet while the runtime does not answer.
+func (a *Asker) AskConfiguredKubelet(ctx context.Context, endpoint string) (*Kubelet, error) {
 	answers := &Answers{}
-	err := a.askSources(ctx, endpoint, answers)
-	return &answers.Kubelet, err
+	k := &answers.Kubelet
+	k.Process, k.FindErr = kubelet.FindConfigured(ctx, endpoint)
+	return k, a.askSources(ctx, answers)
 }
 
-// askSources asks the kubelet of the runtime at the endpoint and all sources of desired pods at
-// the same time.
-func (a *Asker) askSources(ctx context.Context, endpoint string, answers *Answers) error {
+// askSources asks the kubelet that was found and all sources of desired pods at the same time.
+func (a *Asker) askSources(ctx context.Context, answers *Answers) error {
 	k := &answers.Kubelet
 	k.Gone = a.KubeletIsGone
-	k.Process, k.FindErr = kubelet.Find(ctx, endpoint)
 	node, err := a.Sources.NodeName(k.Process)
 	if err != nil {
 		return err

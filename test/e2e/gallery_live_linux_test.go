@@ -192,7 +192,7 @@ func (g *gallery) hang(hung []fault) {
 		case a.wrong != "":
 			g.t.Errorf("%s: %s accuses a wrong layer, want %s: %s", f.pod, f.command, f.layer, a.wrong)
 		case a.Layer != f.layer:
-			g.t.Errorf("%s: %s does not name the layer %s, step %q, evidence %s: %s", f.pod, f.command, f.layer, f.step, f.evidence, a.last)
+			g.t.Errorf("%s: %s does not name the layer %s, step %q, evidence %s: %s\n%s", f.pod, f.command, f.layer, f.step, f.evidence, a.last, g.prints(f.command))
 		default:
 			g.t.Logf("%s: %s: %s, step %q: %s", f.pod, f.command, a.Layer, a.Step, a.Evidence)
 		}
@@ -306,6 +306,12 @@ func (g *gallery) judges(hung []fault) bool {
 		all = all && g.answers[f.pod].Layer == f.layer
 	}
 	return all
+}
+
+// prints runs a command and returns all that it prints, for a failure.
+func (g *gallery) prints(command string) string {
+	out, errw, code := g.podctl(command)
+	return fmt.Sprintf("%s%sexit code %d", out, errw, code)
 }
 
 // lists runs a command and returns what it lists by name, also if the runtime does not answer.

@@ -89,7 +89,7 @@ func readConnections(ctx context.Context, server int, ours uint32, visible visib
 	if err != nil {
 		return nil, unixSocket{}, err
 	}
-	for _, name := range append(names, endpoints...) {
+	for _, name := range append(slices.Collect(maps.Values(names)), endpoints...) {
 		t.names[filepath.Base(name)] = true
 	}
 	networks := append([]int{os.Getpid(), server}, slices.Sorted(maps.Keys(visible.kubelets))...)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -80,20 +83,39 @@ func readVisibleProcesses() (visibleProcesses, error) {
 	return v, err
 }
 
-// runtimeNames returns the runtime endpoints of the kubelets. A kubelet whose files
+// runtimeNames returns the runtime endpoints of the kubelets, by pid. A kubelet whose files
 // cannot be read is passed over; files that do not answer are an error.
-func (v visibleProcesses) runtimeNames(ctx context.Context) ([]string, error) {
-	return withReadTimeout(ctx, func(ctx context.Context) (names []string, err error) {
+func (v visibleProcesses) runtimeNames(ctx context.Context) (map[int]string, error) {
+	return withReadTimeout(ctx, func(ctx context.Context) (map[int]string, error) {
+		names := map[int]string{}
 		for pid, p := range v.kubelets {
 			if pid == os.Getpid() {
 				continue
 			}
 			if s, err := readSettings(p.args, v.files(pid).until(ctx)); err == nil && s.config.RuntimeEndpoint != "" {
-				names = append(names, s.config.RuntimeEndpoint)
+				names[pid] = s.config.RuntimeEndpoint
 			}
 		}
 		return names, context.Cause(ctx)
 	})
+}
+
+// findConfigured returns the kubelet whose configuration names the socket, 0 if none does.
+func findConfigured(ctx context.Context, path string) (pid int, err error) {
+	visible, err := readVisibleProcesses()
+	if err != nil {
+		return 0, &UnseenError{Socket: path, Cause: err}
+	}
+	names, err := visible.runtimeNames(ctx)
+	if err != nil {
+		return 0, &UnseenError{Socket: path, Cause: err}
+	}
+	for _, pid := range slices.Sorted(maps.Keys(names)) {
+		if proc.ResolvedPath(strings.TrimPrefix(names[pid], "unix://")) == proc.ResolvedPath(path) {
+			return pid, nil
+		}
+	}
+	return 0, nil
 }
 
 // mayBeKubelet reports whether a process can be the kubelet that its name says:

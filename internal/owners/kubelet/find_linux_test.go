@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -216,9 +215,13 @@ func TestRuntimeNamesIgnoreUnprivilegedProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		names, err := visible.runtimeNames(t.Context())
-		_ = end()
-		if got := slices.Contains(names, "unix:///run/bus.sock"); err != nil || got != c.want {
+		if _, got := names[cmd.Process.Pid]; err != nil || got != c.want {
 			t.Errorf("of user %d its socket counts: %v, %v", c.uid, got, err)
+		}
+		pid, err := findConfigured(t.Context(), "/run/bus.sock")
+		_ = end()
+		if err != nil || (pid == cmd.Process.Pid) != c.want {
+			t.Errorf("of user %d the kubelet of its socket is %d, %v", c.uid, pid, err)
 		}
 	}
 }

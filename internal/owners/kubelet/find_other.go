@@ -14,6 +14,8 @@ func CheckNone(context.Context, string) error { return nil }
 
 func find(context.Context, string) (int, error) { return 0, nil }
 
+func findConfigured(context.Context, string) (int, error) { return 0, nil }
+
 func commandLineOf(int) commandLine { return commandLine{} }
 
 func inNetworkOf(_ int, do func() error) error { return do() }

@@ -295,12 +295,13 @@ func (c Collector) examine(d *Container, scan scan) {
 	if shim, err := c.Proc.Read(first.Parent); err == nil && shim.IsShim() {
 		d.Shim = shim
 	}
-	for _, pid := range group.processes() {
+	pids := group.processes()
+	for _, pid := range pids {
 		p, err := c.Proc.Read(pid)
 		if err != nil || pid == first.PID {
 			continue
 		}
-		if d.Shim.PID != 0 && p.Parent == d.Shim.PID && d.Hook.PID == 0 {
+		if d.Hook.PID == 0 && !slices.Contains(pids, p.Parent) && c.isShim(p.Parent) {
 			d.Hook = p
 		}
 		if p.State == proc.Uninterruptible && first.State != proc.Uninterruptible && !first.State.Ended() && (d.killed(p) || d.killed(first)) {
@@ -311,6 +312,12 @@ func (c Collector) examine(d *Container, scan scan) {
 	if d.Shim.PID != 0 {
 		c.findKill(d, scan.children()[d.Shim.PID])
 	}
+}
+
+// isShim reports whether a process is a shim: that of the container, or the conmon of an exec.
+func (c Collector) isShim(pid int) bool {
+	p, err := c.Proc.Read(pid)
+	return err == nil && p.IsShim()
 }
 
 // findKill looks for a low-level runtime that delivers a signal to the

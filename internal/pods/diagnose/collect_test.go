@@ -121,6 +121,27 @@ func TestCollectorFindsShimHookAndSignalInProgress(t *testing.T) {
 	}
 }
 
+// TestHookOfCRIO: an exec has a conmon of its own. A program of the container that has that name
+// is none.
+func TestHookOfCRIO(t *testing.T) {
+	h := newHost(t)
+	h.process(7, "conmon", "S 1", "")
+	h.process(8812, "db", "S 7", "")
+	h.process(9000, "conmon", "S 8812", "")
+	h.process(9001, "sleep", "S 9000", "")
+	h.write(filepath.Join(string(h.proc), "8812", "cgroup"), "5:pids:/pods/c1\n")
+	h.write(filepath.Join(h.cgroups, "pids/pods/c1/cgroup.procs"), "8812\n9000\n9001\n")
+	if c := h.facts(runtime{PID: 8812, PreStop: true}).Containers[0]; c.Hook.PID != 0 {
+		t.Errorf("a child of a process of the container is taken for an exec: %+v", c.Hook)
+	}
+	h.process(20, "conmon", "S 1", "")
+	h.process(9002, "sleep", "S 20", "")
+	h.write(filepath.Join(h.cgroups, "pids/pods/c1/cgroup.procs"), "8812\n9000\n9001\n9002\n")
+	if c := h.facts(runtime{PID: 8812, PreStop: true}).Containers[0]; c.Hook.PID != 9002 {
+		t.Errorf("%+v", c.Hook)
+	}
+}
+
 func TestProcessOfAnotherPIDNamespaceIsHiddenNotGone(t *testing.T) {
 	h := newHost(t)
 	h.link("99", "pid:[2]") // no process has the PID here

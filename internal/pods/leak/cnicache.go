@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/bounded"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 const (
@@ -55,7 +56,7 @@ func (s *scan) readCache() {
 		for _, a := range c.Args {
 			args[a[0]] = a[1]
 		}
-		t := Trace{NetworkNamespace: resolved(c.NetNS), CgroupParent: c.CapabilityArgs.CgroupPath}
+		t := Trace{NetworkNamespace: proc.ResolvedPath(c.NetNS), CgroupParent: c.CapabilityArgs.CgroupPath}
 		if args["K8S_POD_INFRA_CONTAINER_ID"] == c.ContainerID {
 			t.CRI = true
 			t.Pod = pod.CNIIdentity(args)
@@ -80,17 +81,6 @@ func (s *scan) readNetworks(config []byte, ours bool) {
 			s.Runtime.Networks = appendNetwork(s.Runtime.Networks, network.Name, p)
 		}
 	}
-}
-
-// resolved is a path without symbolic links in its directory: /var/run is /run.
-func resolved(path string) string {
-	if path == "" {
-		return ""
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path))
-	}
-	return filepath.Clean(path)
 }
 
 // readNames returns at most limit names of a directory; whole is false if there are more.

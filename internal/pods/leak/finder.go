@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 const (
@@ -90,9 +91,9 @@ func (f *Finder) runtime(ctx context.Context) (r Runtime, why string, err error)
 	}
 	r.PID, r.CgroupRoot = pid, f.CgroupRoot
 	r.Socket = strings.TrimPrefix(f.Client.Endpoint().Runtime, "unix://")
-	r.NamespaceDir = filepath.Dir(resolved(filepath.Join(r.NamespaceDir, "x")))
+	r.NamespaceDir = filepath.Dir(proc.ResolvedPath(filepath.Join(r.NamespaceDir, "x")))
 	if r.StateDir != "" {
-		r.StateDir = filepath.Dir(resolved(filepath.Join(r.StateDir, "x")))
+		r.StateDir = filepath.Dir(proc.ResolvedPath(filepath.Join(r.StateDir, "x")))
 	}
 	return r, "", nil
 }

@@ -61,7 +61,7 @@ func (s *scan) readProcesses() {
 			s.other("%s (pid %d)", p.Comm, pid)
 		case p.Parent == s.Runtime.PID && p.Parent != 0:
 			if env, err := s.host.Procs.Environ(pid, "CNI_CONTAINERID", "CNI_NETNS"); err == nil && env["CNI_CONTAINERID"] != "" {
-				s.trace(env["CNI_CONTAINERID"], Trace{Busy: "CNI plugin " + name + " (pid " + strconv.Itoa(pid) + ")", NetworkNamespace: resolved(env["CNI_NETNS"])})
+				s.trace(env["CNI_CONTAINERID"], Trace{Busy: "CNI plugin " + name + " (pid " + strconv.Itoa(pid) + ")", NetworkNamespace: proc.ResolvedPath(env["CNI_NETNS"])})
 			}
 		}
 	}

@@ -20,9 +20,13 @@ type textRule struct {
 	parts []string
 }
 
+// outage is what a client of the runtime says of one that has gone.
+var outage = textRule{textCause{layer: diagnose.LayerRuntime}, []string{"error reading from server", "transport: error while dialing"}}
+
 // texts are the rules for errors of any step; the first that matches decides. Words of
 // runtimes, of runc and crun, of CNI plugins and of the kubelet.
 var texts = []textRule{
+	outage,
 	{textCause{layer: diagnose.LayerDisk}, []string{"no space left on device", "disk quota exceeded"}},
 	{textCause{layer: diagnose.LayerRuntime}, []string{"is reserved for", "failed to reserve sandbox name", "failed to reserve container name", "name is reserved", "reserving pod name", "reserving ctr name"}},
 	{textCause{diagnose.LayerKernel, StepStart}, []string{"oom-killed", "memory limit too low", "out of memory"}},
@@ -41,14 +45,15 @@ var texts = []textRule{
 // pullTexts are the rules for errors of a pull: a registry that refuses or does not answer,
 // before an image that is not there. Registries answer 401 for either.
 var pullTexts = []textRule{
+	outage,
 	{textCause{layer: diagnose.LayerDisk}, []string{"no space left on device", "disk quota exceeded"}},
 	{textCause{diagnose.LayerImage, StepPull}, []string{"pull policy of never", "errimageneverpull", "no match for platform", "no image found in", "extract layer", "invalid tar header", "invalid reference", "invalidimagename", "parse image", "default image tag", "repository name must", "signature"}},
 	{textCause{diagnose.LayerRegistry, StepPull}, []string{
-		"401", "403", "unauthorized", "authorization", "authentication", "denied", "forbidden", "429", "too many requests", "toomanyrequests", " 500", " 502", " 503", " 504", "registryunavailable",
+		" 401", " 403", "unauthorized", "authorization", "authentication", "denied", "forbidden", " 429", "too many requests", "toomanyrequests", " 500", " 502", " 503", " 504", "registryunavailable",
 		"connection refused", "connection reset", "no such host", "timeout", "deadline exceeded", "no route to host", "network is unreachable", "dial tcp", "tls:", "x509", "http response to https",
 		"eof", "short read", "failed size validation", "digest", "pull progress", "no progress",
 	}},
-	{textCause{diagnose.LayerImage, StepPull}, []string{"not found", "manifest unknown", "name unknown", "does not exist", "404", "no such image"}},
+	{textCause{diagnose.LayerImage, StepPull}, []string{"not found", "manifest unknown", "name unknown", "does not exist", " 404", "no such image"}},
 }
 
 // classify returns what a text shows of a pod in a step; known is false if that is nothing.
@@ -68,8 +73,9 @@ func classify(text string, step Step) (cause textCause, known bool) {
 	return textCause{}, false
 }
 
-// reserved is what containerd and CRI-O say of a name that another sandbox or container has.
-var reserved = regexp.MustCompile(`name "?([^"\s]+)"? is reserved for "?([0-9a-f]{8,64})`)
+// reserved is what containerd and CRI-O say of a name that another sandbox or container has. In
+// a kubelet's log it is quoted again.
+var reserved = regexp.MustCompile(`name [\\"]*([^\\"\s]+)[\\"]* is reserved for [\\"]*([0-9a-f]{8,64})`)
 
 // reservedFor returns the id that has the name, and the name; "" if the text is not about one.
 func reservedFor(text string) (id, name string) {

@@ -181,7 +181,7 @@ func TestJudge(t *testing.T) {
 		{"a reserved name", with(failed(event.LayerSandbox, `failed to reserve sandbox name "web_default_u_0": name "web_default_u_0" is reserved for "0123456789abcdef0123"`), func(f *Facts) {
 			f.Holder = map[string]string{"0123456789abcdef0123": "default/other"}
 		}), StepSandbox, diagnose.LayerRuntime, diagnose.Observed, "name web_default_u_0 is that of 0123456789abc, of default/other", "crictl inspectp 0123456789abc"},
-		{"a reserved name, for which a CNI plugin has just begun", with(failed(event.LayerSandbox, `name "web_default_u_0" is reserved for "0123456789abcdef0123"`), func(f *Facts) {
+		{"a reserved name, for which a CNI plugin has just begun", with(failed(event.LayerSandbox, `desc = \"name \\\"web_default_u_0\\\" is reserved for \\\"0123456789abcdef0123\\\"`), func(f *Facts) {
 			f.Processes = []Process{process(RoleCNI, "bridge", proc.Sleeping, 1)}
 		}), StepSandbox, diagnose.LayerNone, diagnose.Unknown, "which the runtime does not list", "crictl inspectp 0123456789abc"},
 		{"the kubelet's log", kubelets(func(f *Facts) {
@@ -320,6 +320,10 @@ var errorExamples = []struct {
 	{StepPull, `reading manifest 1 in r/a: manifest unknown`, diagnose.LayerImage},
 	{StepPull, `no match for platform in manifest`, diagnose.LayerImage},
 	{StepPull, `Container image "a:1" is not present with pull policy of Never`, diagnose.LayerImage},
+	{StepPull, `rpc error: code = Unavailable desc = error reading from server: EOF`, diagnose.LayerRuntime},
+	{StepPull, `pull of r/a@sha256:4010429: something that nobody has seen`, ""},
+	{StepPull, `pinging container registry r: StatusCode: 404, "not found\n"`, diagnose.LayerImage},
+	{StepSandbox, `connection error: desc = "transport: Error while dialing: dial unix /run/x.sock: connect: connection refused"`, diagnose.LayerRuntime},
 	{StepPull, `write /var/lib/containerd/ingest: no space left on device`, diagnose.LayerDisk},
 }
 

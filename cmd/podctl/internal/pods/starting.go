@@ -116,7 +116,7 @@ func (l *startingLister) kubelet(ctx context.Context, answers *owners.Answers) *
 	if answers != nil {
 		return &answers.Kubelet
 	}
-	k, err := l.reader.AskKubelet(ctx, l.opts.Runtime)
+	k, err := l.reader.AskConfiguredKubelet(ctx, l.opts.Runtime)
 	if err != nil {
 		l.env.Log.Warn("the kubelet is not asked", "err", err)
 	}
