@@ -44,7 +44,6 @@ var districts = []row{
 // fewer.
 var exceptions = []row{
 	{"internal/pleg", []string{"internal/pod", "internal/sys/hint"}, "the PLEG knows no runtime"},
-	{"internal/pleg/tape", []string{"internal/pleg", "internal/pod", "internal/sys/hint"}, "recordings know no runtime"},
 	{"internal/worker", []string{"internal/pod"}, "pure"},
 	{"internal/node/lifecycle", []string{"internal/pod", "internal/node/poddir", "internal/sys/hint"}, "pure"},
 	{"internal/node/render", []string{"internal/pod", "internal/sys/hint"}, "pure"},

@@ -138,31 +138,40 @@ func (r *Recorder) events(ctx context.Context, came chan<- struct{}) error {
 // than before, and adds all answers.
 func (r *Recorder) relist(ctx context.Context) error {
 	listed := map[string]string{}
-	var changed []func(context.Context)
-	add := func(id string, entry proto.Message, ask func(context.Context)) {
+	type status struct {
+		id, name string
+		request  proto.Message
+	}
+	var changed []status
+	add := func(id string, entry proto.Message, name string, request proto.Message) {
 		bytes, _ := canonical(entry) // it was decoded
 		if listed[id] = string(bytes); listed[id] != r.listed[id] {
-			changed = append(changed, ask)
+			changed = append(changed, status{id, name, request})
 		}
 	}
 	sandboxes, _ := r.ask(ctx, "ListPodSandbox", &runtimeapi.ListPodSandboxRequest{}).(*runtimeapi.ListPodSandboxResponse)
 	containers, _ := r.ask(ctx, "ListContainers", &runtimeapi.ListContainersRequest{}).(*runtimeapi.ListContainersResponse)
 	for _, s := range sandboxes.GetItems() {
-		add(s.GetId(), s, func(ctx context.Context) {
-			r.ask(ctx, "PodSandboxStatus", &runtimeapi.PodSandboxStatusRequest{PodSandboxId: s.GetId(), Verbose: true})
-		})
+		add(s.GetId(), s, "PodSandboxStatus", &runtimeapi.PodSandboxStatusRequest{PodSandboxId: s.GetId(), Verbose: true})
 	}
 	for _, c := range containers.GetContainers() {
-		add(c.GetId(), c, func(ctx context.Context) {
-			r.ask(ctx, "ContainerStatus", &runtimeapi.ContainerStatusRequest{ContainerId: c.GetId(), Verbose: true})
-		})
+		add(c.GetId(), c, "ContainerStatus", &runtimeapi.ContainerStatusRequest{ContainerId: c.GetId(), Verbose: true})
 	}
-	if sandboxes != nil && containers != nil { // else the others are asked again
-		r.listed = listed
+	for i, err := range cri.ReadEach(ctx, len(changed), func(ctx context.Context, i int) error {
+		if r.ask(ctx, changed[i].name, changed[i].request) == nil {
+			return errNoAnswer
+		}
+		return nil
+	}) {
+		if err != nil {
+			delete(listed, changed[i].id) // it is asked again
+		}
 	}
-	cri.ReadEach(ctx, len(changed), func(ctx context.Context, i int) error { changed[i](ctx); return nil })
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if sandboxes != nil && containers != nil { // else all are asked again
+		r.listed = listed
 	}
 	at := r.Now()
 	for i := range r.round {
@@ -174,6 +183,9 @@ func (r *Recorder) relist(ctx context.Context) error {
 	r.round = nil
 	return nil
 }
+
+// errNoAnswer: the call failed, or was not made.
+var errNoAnswer = errors.New("no answer")
 
 // ask calls the runtime, and returns its answer, nil if that is an error.
 func (r *Recorder) ask(ctx context.Context, name string, request proto.Message) proto.Message {

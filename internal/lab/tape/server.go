@@ -34,6 +34,9 @@ func Serve(t *Tape) *Server {
 	return s
 }
 
+// Tape is the tape that is served.
+func (s *Server) Tape() *Tape { return s.tape }
+
 // SetTime has calls answered as of another time.
 func (s *Server) SetTime(at time.Time) { s.at.Store(&at) }
 

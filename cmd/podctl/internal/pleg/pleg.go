@@ -23,8 +23,6 @@ func Command(e *shell.Env) *cmdline.Command {
 			watchCommand(e),
 			checkCommand(e),
 			compareCommand(e),
-			recordCommand(e),
-			replayCommand(e),
 		},
 	}
 }

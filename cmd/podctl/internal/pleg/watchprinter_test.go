@@ -189,3 +189,13 @@ func TestShortTime(t *testing.T) {
 		}
 	}
 }
+
+// format is a value of --output.
+func format(t *testing.T, value string) output.Format {
+	t.Helper()
+	f, err := output.ParseFormat(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

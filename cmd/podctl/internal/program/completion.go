@@ -38,7 +38,7 @@ func completionCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "print the completion script of a shell: " + strings.Join(completionShells, ", "),
 		Args:    cmdline.Args{Of: cmdline.Word, Name: "SHELL", Words: choicesOf(completionShells)},
 		Effect:  cmdline.Reads,
-		OnTape: true,
+		OnTape:  true,
 		OnNodes: cmdline.Here,
 		Description: "Completes commands, options and their values, and the names of pods, containers, namespaces and\n" +
 			"images that the runtime has, if it answers within " + completionTimeout.String() + ", or\n" + completionEnv + ". For this shell:\n\n" +
@@ -85,7 +85,7 @@ func completeCommand(e *shell.Env, app func() *cmdline.App) *cmdline.Command {
 		Usage:   "print the completions of the last word, for the scripts of podctl completion",
 		Args:    cmdline.Args{Of: cmdline.Anything, Many: true},
 		Effect:  cmdline.Reads,
-		OnTape: true,
+		OnTape:  true,
 		OnNodes: cmdline.Here,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "new-word", Usage: "complete a new word after the others"},
