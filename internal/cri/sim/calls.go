@@ -98,15 +98,16 @@ func (r *Runtime) subjectOf(req any) subject {
 	var s subject
 	if q, ok := req.(interface{ GetContainerId() string }); ok {
 		s.ids = append(s.ids, q.GetContainerId())
-		if c := r.containers[q.GetContainerId()]; c != nil {
+		if c := r.container(q.GetContainerId()); c != nil {
 			s.container = c.config.GetMetadata().GetName()
-			s.ids = append(s.ids, c.sandbox.id)
+			s.ids = append(s.ids, c.id, c.sandbox.id)
 			s.setPod(c.sandbox.config.GetMetadata())
 		}
 	}
 	if q, ok := req.(interface{ GetPodSandboxId() string }); ok {
 		s.ids = append(s.ids, q.GetPodSandboxId())
-		if sb := r.sandboxes[q.GetPodSandboxId()]; sb != nil {
+		if sb := r.sandbox(q.GetPodSandboxId()); sb != nil {
+			s.ids = append(s.ids, sb.id)
 			s.setPod(sb.config.GetMetadata())
 		}
 	}

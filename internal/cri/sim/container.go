@@ -2,6 +2,9 @@ package sim
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,7 +38,7 @@ type container struct {
 func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.sandboxes[req.PodSandboxId]
+	s := r.sandbox(req.PodSandboxId)
 	if s == nil {
 		return nil, errorf(codes.NotFound, "failed to find sandbox id %q: not found", req.PodSandboxId)
 	}
@@ -59,6 +62,9 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	if img == nil {
 		return nil, errorf(codes.NotFound, "failed to resolve image %q: not found", ref)
 	}
+	if err := invalidConfig(req.Config); err != nil {
+		return nil, errorf(codes.Unknown, "failed to generate container %q spec: %v", id, err)
+	}
 	c := &container{id: id, name: name, sandbox: s, config: req.Config, image: img, exited: make(chan struct{})}
 	if err := r.scriptFor(c).CreateErr; err != nil {
 		return nil, err
@@ -73,11 +79,35 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	return &runtimeapi.CreateContainerResponse{ContainerId: id}, nil
 }
 
+// invalidConfig is why containerd refuses a container's config.
+func invalidConfig(c *runtimeapi.ContainerConfig) error {
+	sc := c.GetLinux().GetSecurityContext()
+	if sc.GetRunAsGroup() != nil && sc.GetRunAsUser() == nil && sc.GetRunAsUsername() == "" {
+		return fmt.Errorf("user group %q is specified without user", strconv.FormatInt(sc.RunAsGroup.Value, 10))
+	}
+	if _, known := users[sc.GetRunAsUsername()]; !known && sc.GetRunAsUsername() != "" {
+		return fmt.Errorf("unable to find user %s: no matching entries in passwd file", sc.RunAsUsername)
+	}
+	for _, m := range c.GetMounts() {
+		switch {
+		case m.RecursiveReadOnly && !m.Readonly:
+			return errors.New("recursive read-only mount requires the mount to be read-only")
+		case m.RecursiveReadOnly && m.Propagation != runtimeapi.MountPropagation_PROPAGATION_PRIVATE:
+			return fmt.Errorf("recursive read-only mount requires the propagation to be private, not %s", m.Propagation)
+		case m.Image != nil && !m.Readonly:
+			return fmt.Errorf("image mount %q must be read-only", m.ContainerPath)
+		case m.ImageSubPath != "" && !strings.Contains(imageFiles, path.Join("/", m.ImageSubPath)+"/"):
+			return fmt.Errorf("image mount %q: sub-path %q does not exist", m.ContainerPath, m.ImageSubPath)
+		}
+	}
+	return nil
+}
+
 // StartContainer starts the process.
 func (r *Runtime) StartContainer(_ context.Context, req *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.containers[req.ContainerId]
+	c := r.container(req.ContainerId)
 	if c == nil {
 		return nil, errorf(codes.NotFound, "an error occurred when try to find container %q: not found", req.ContainerId)
 	}
@@ -97,7 +127,7 @@ func (r *Runtime) StartContainer(_ context.Context, req *runtimeapi.StartContain
 	}
 	c.startedAt = r.stamp()
 	c.state = runtimeapi.ContainerState_CONTAINER_RUNNING
-	c.process = newProcess(c, out, script, r.opts.Clock)
+	c.process = r.newProcess(c, out, script)
 	r.emit(c.id, c.sandbox, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
 	program := script.program(c)
 	r.running.Go(func() { r.run(c, program) })
@@ -130,7 +160,7 @@ func (r *Runtime) run(c *container, program program) {
 // StopContainer sends the stop signal, waits, and kills.
 func (r *Runtime) StopContainer(ctx context.Context, req *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	r.mu.Lock()
-	c := r.containers[req.ContainerId]
+	c := r.container(req.ContainerId)
 	r.mu.Unlock()
 	if c != nil {
 		if err := r.stop(ctx, c, time.Duration(req.Timeout)*time.Second); err != nil {
@@ -184,7 +214,7 @@ func (c *container) stopSignal() runtimeapi.Signal {
 // RemoveContainer kills and removes a container.
 func (r *Runtime) RemoveContainer(ctx context.Context, req *runtimeapi.RemoveContainerRequest) (*runtimeapi.RemoveContainerResponse, error) {
 	r.mu.Lock()
-	c := r.containers[req.ContainerId]
+	c := r.container(req.ContainerId)
 	r.mu.Unlock()
 	if c == nil {
 		return &runtimeapi.RemoveContainerResponse{}, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -13,7 +14,7 @@ import (
 func (r *Runtime) ContainerStatus(_ context.Context, req *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.containers[req.ContainerId]
+	c := r.container(req.ContainerId)
 	if c == nil {
 		return nil, errorf(codes.NotFound, "an error occurred when try to find container %q: not found", req.ContainerId)
 	}
@@ -26,7 +27,7 @@ func (c *container) status() *runtimeapi.ContainerStatus {
 		StartedAt: c.startedAt, FinishedAt: c.finishedAt, ExitCode: c.exitCode,
 		Image: &runtimeapi.ImageSpec{Image: c.image.ref}, ImageRef: c.image.digest(), ImageId: c.image.id,
 		Reason: c.reason, Message: c.message,
-		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.config.GetMounts(),
+		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.mounts(),
 		LogPath:    c.logPath,
 		StopSignal: c.stopSignal(),
 		User:       c.user(),
@@ -40,14 +41,40 @@ func (c *container) status() *runtimeapi.ContainerStatus {
 	return s
 }
 
+// mounts are those of the config, with the ids of images.
+func (c *container) mounts() []*runtimeapi.Mount {
+	mounts := slices.Clone(c.config.GetMounts())
+	for n, m := range mounts {
+		if m.Image != nil {
+			mounts[n] = proto.CloneOf(m)
+			mounts[n].Image.ImageRef = "sha256:" + hexSum(normalizeRef(m.Image.Image))
+			if strings.HasPrefix(m.Image.Image, "sha256:") {
+				mounts[n].Image.ImageRef = m.Image.Image
+			}
+		}
+	}
+	return mounts
+}
+
 func (c *container) user() *runtimeapi.ContainerUser {
 	sc := c.config.GetLinux().GetSecurityContext()
 	u := &runtimeapi.LinuxContainerUser{Gid: sc.GetRunAsGroup().GetValue(), SupplementalGroups: sc.GetSupplementalGroups()}
 	switch {
 	case sc.GetRunAsUser() != nil:
 		u.Uid = sc.GetRunAsUser().GetValue()
+	case sc.GetRunAsUsername() != "":
+		u.Uid = users[sc.GetRunAsUsername()]
 	case c.image.UID != nil:
 		u.Uid = *c.image.UID
+	}
+	if i := c.image; i.UID != nil && u.Uid == *i.UID && i.GID != 0 {
+		if sc.GetRunAsGroup() == nil {
+			u.Gid = i.GID
+		}
+		u.SupplementalGroups = append([]int64{u.Gid}, u.SupplementalGroups...)
+		if sc.GetSupplementalGroupsPolicy() != runtimeapi.SupplementalGroupsPolicy_Strict {
+			u.SupplementalGroups = append(u.SupplementalGroups, i.Groups...)
+		}
 	}
 	return &runtimeapi.ContainerUser{Linux: u}
 }
@@ -59,8 +86,8 @@ func (r *Runtime) ListContainers(_ context.Context, req *runtimeapi.ListContaine
 	f := req.GetFilter()
 	resp := &runtimeapi.ListContainersResponse{}
 	for _, c := range r.containers {
-		if f.GetId() != "" && f.GetId() != c.id || f.GetState() != nil && f.GetState().State != c.state ||
-			f.GetPodSandboxId() != "" && f.GetPodSandboxId() != c.sandbox.id ||
+		if !strings.HasPrefix(c.id, f.GetId()) || f.GetState() != nil && f.GetState().State != c.state ||
+			!strings.HasPrefix(c.sandbox.id, f.GetPodSandboxId()) ||
 			!selects(f.GetLabelSelector(), c.config.GetLabels()) {
 			continue
 		}

@@ -31,7 +31,7 @@
 // Calls take no time of their own. An event's subscriber has a long queue and is
 // ended when that is full, where containerd stops its own work when one is 100
 // events behind.
-// Ids must be given whole. There are no stats and no checkpoints. Of what a client
+// Of what a client
 // types only cat reads anything; a pod listens at ports that ServePort opens. Files exist only as far as shell
 // redirections go; volumes are not shared between containers.
 package sim

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"io"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // ExecSync runs a command beside the container's process.
 func (r *Runtime) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
 	r.mu.Lock()
-	c := r.containers[req.ContainerId]
+	c := r.container(req.ContainerId)
 	if c == nil {
 		r.mu.Unlock()
 		return nil, errorf(codes.NotFound, "failed to exec in container: failed to find container %q in store: not found", req.ContainerId)
@@ -46,13 +47,14 @@ func (r *Runtime) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest)
 func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
 	var stdout, stderr bytes.Buffer
 	write := func(b *bytes.Buffer) func(string) { return func(text string) { b.WriteString(text) } }
-	reply := s.execTo(ctx, p, cmd, write(&stdout), write(&stderr))
+	reply := s.execTo(ctx, p, cmd, "", nil, write(&stdout), write(&stderr))
 	reply.Stdout, reply.Stderr = stdout.String(), stderr.String()
 	return reply
 }
 
-// execTo is like exec but calls out and errw with output as it is written.
-func (s Script) execTo(ctx context.Context, p *process, cmd []string, out, errw func(string)) ExecReply {
+// execTo is like exec but reads in, which may be nil, and calls out and errw with output as
+// it is written. A shell that reads its commands shows a prompt.
+func (s Script) execTo(ctx context.Context, p *process, cmd []string, prompt string, in io.Reader, out, errw func(string)) ExecReply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
@@ -71,12 +73,12 @@ func (s Script) execTo(ctx context.Context, p *process, cmd []string, out, errw 
 	case err != nil:
 		errw(notParsed(err))
 		return ExecReply{ExitCode: statusSyntax}
-	case script == nil:
+	case script == nil && !isShell(cmd):
 		return ExecReply{} // whatever it is, it works
 	}
 	var jobs sync.WaitGroup
 	sh := newShell(ctx, p, &jobs)
-	sh.exec = true
+	sh.exec, sh.in = true, in
 	var mu sync.Mutex // of what the background writes, too
 	locked := func(write func(string)) func(string) {
 		return func(text string) {
@@ -86,7 +88,11 @@ func (s Script) execTo(ctx context.Context, p *process, cmd []string, out, errw 
 		}
 	}
 	sh.out, sh.err = locked(out), locked(errw)
-	sh.run(script.Stmts)
+	if script == nil {
+		sh.readCommands(prompt)
+	} else {
+		sh.run(script.Stmts)
+	}
 	cancel() // what it left in the background ends with it
 	jobs.Wait()
 	if p.ctx.Err() != nil {

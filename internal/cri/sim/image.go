@@ -19,11 +19,18 @@ type ImageScript struct {
 	PullErr error
 	// PullTakes is how long a pull lasts.
 	PullTakes time.Duration
-	// UID is who its processes run as, nil for root; User the same by name.
-	UID  *int64
-	User string
+	// UID is who its processes run as, nil for root; User the same by name. GID and
+	// Groups are that user's in the image's /etc/passwd and /etc/group.
+	UID    *int64
+	User   string
+	GID    int64
+	Groups []int64
 	// Size in bytes; zero means 4 MiB.
 	Size uint64
+	// Names are other names of the same image.
+	Names []string
+	// Command is run by a container that has none.
+	Command []string
 }
 
 type image struct {
@@ -32,12 +39,41 @@ type image struct {
 	present bool
 }
 
-func (i *image) digest() string {
-	name, _, _ := strings.Cut(i.ref, "@")
-	if slash := strings.LastIndex(name, "/"); strings.LastIndex(name, ":") > slash {
-		name = name[:strings.LastIndex(name, ":")]
+// tags are the names of an image, none for one that has only a digest.
+func (i *image) tags() []string {
+	var tags []string
+	for _, name := range i.names() {
+		if !strings.Contains(name, "@") {
+			tags = append(tags, name)
+		}
 	}
-	return name + "@sha256:" + hexSum("manifest of "+i.ref)
+	return tags
+}
+
+func (i *image) names() []string {
+	names := []string{i.ref}
+	for _, name := range i.Names {
+		names = append(names, normalizeRef(name))
+	}
+	return names
+}
+
+// digest is the digest of the image's manifest, behind its first name.
+func (i *image) digest() string { return i.digests()[0] }
+
+func (i *image) digests() []string {
+	var digests []string
+	for _, name := range i.names() {
+		name, digest, given := strings.Cut(name, "@")
+		if !given {
+			digest = "sha256:" + hexSum("manifest of "+i.ref)
+		}
+		if slash := strings.LastIndex(name, "/"); strings.LastIndex(name, ":") > slash {
+			name = name[:strings.LastIndex(name, ":")]
+		}
+		digests = append(digests, name+"@"+digest)
+	}
+	return slices.Compact(digests)
 }
 
 // SetImage scripts an image. The runtime holds every image that it is asked
@@ -47,6 +83,9 @@ func (r *Runtime) SetImage(ref string, s ImageScript) {
 	defer r.mu.Unlock()
 	i := r.imageNamed(ref)
 	i.ImageScript, i.present = s, !s.Absent
+	for _, name := range s.Names {
+		r.images[normalizeRef(name)] = i
+	}
 }
 
 // imageNamed finds or makes the image of a name. r.mu is held.
@@ -60,11 +99,27 @@ func (r *Runtime) imageNamed(ref string) *image {
 	return i
 }
 
-// resolve finds an image that the runtime holds by id, name or digest; nil if
+// held are the images that the runtime holds, by id. r.mu is held.
+func (r *Runtime) held() []*image {
+	var held []*image
+	for name, i := range r.images {
+		if i.present && name == i.ref {
+			held = append(held, i)
+		}
+	}
+	slices.SortFunc(held, func(a, b *image) int { return strings.Compare(a.id, b.id) })
+	return held
+}
+
+// minShortID is how much of an image's id names it at least.
+const minShortID = 6
+
+// resolve finds an image that the runtime holds by id, a part of it, name or digest; nil if
 // there is none. r.mu is held.
 func (r *Runtime) resolve(ref string) *image {
+	short := strings.TrimPrefix(ref, "sha256:")
 	for _, i := range r.images {
-		if i.present && (i.id == ref || i.digest() == ref || i.id == "sha256:"+ref) {
+		if i.present && (slices.Contains(i.digests(), ref) || len(short) >= minShortID && strings.HasPrefix(i.id, "sha256:"+short)) {
 			return i
 		}
 	}
@@ -79,7 +134,7 @@ func (r *Runtime) resolve(ref string) *image {
 
 func (i *image) toCRI() *runtimeapi.Image {
 	img := &runtimeapi.Image{
-		Id: i.id, RepoTags: []string{i.ref}, RepoDigests: []string{i.digest()}, Size: i.Size, Username: i.User,
+		Id: i.id, RepoTags: i.tags(), RepoDigests: i.digests(), Size: i.Size, Username: i.User,
 	}
 	if img.Size == 0 {
 		img.Size = 4 << 20
@@ -123,16 +178,19 @@ func (r *Runtime) PullImage(ctx context.Context, req *runtimeapi.PullImageReques
 }
 
 // ListImages lists what the runtime was asked for so far, and holds.
-func (r *Runtime) ListImages(context.Context, *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
+func (r *Runtime) ListImages(_ context.Context, req *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	resp := &runtimeapi.ListImagesResponse{}
-	for _, i := range r.images {
-		if i.present {
-			resp.Images = append(resp.Images, i.toCRI())
+	resp, held := &runtimeapi.ListImagesResponse{}, r.held()
+	if ref := req.GetFilter().GetImage().GetImage(); ref != "" {
+		held = nil
+		if i := r.resolve(ref); i != nil {
+			held = []*image{i}
 		}
 	}
-	slices.SortFunc(resp.Images, func(a, b *runtimeapi.Image) int { return strings.Compare(a.Id, b.Id) })
+	for _, i := range held {
+		resp.Images = append(resp.Images, i.toCRI())
+	}
 	return resp, nil
 }
 
@@ -152,10 +210,8 @@ func (r *Runtime) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var used uint64
-	for _, i := range r.images {
-		if i.present {
-			used += i.toCRI().Size
-		}
+	for _, i := range r.held() {
+		used += i.toCRI().Size
 	}
 	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: []*runtimeapi.FilesystemUsage{{
 		Timestamp: r.stamp(), FsId: &runtimeapi.FilesystemIdentifier{Mountpoint: r.storage},

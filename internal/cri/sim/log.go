@@ -103,7 +103,7 @@ func (l *containerLog) close() {
 func (r *Runtime) ReopenContainerLog(_ context.Context, req *runtimeapi.ReopenContainerLogRequest) (*runtimeapi.ReopenContainerLogResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.containers[req.ContainerId]
+	c := r.container(req.ContainerId)
 	if c == nil {
 		return nil, errorf(codes.NotFound, "an error occurred when try to find container %q: not found", req.ContainerId)
 	}

@@ -2,7 +2,11 @@ package sim
 
 import (
 	"context"
+	"io"
+	"path"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -13,8 +17,11 @@ import (
 const exitKilled = 137
 
 var signalNumbers = map[string]int{
-	"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGUSR1": 10, "SIGUSR2": 12, "SIGTERM": 15,
+	"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGUSR1": 10, "SIGUSR2": 12, "SIGTERM": 15, "SIGKILL": 9,
 }
+
+// terminationMessagePath is the kubelet's annotation of a container with that path.
+const terminationMessagePath = "io.kubernetes.container.terminationMessagePath"
 
 // program is what a process does: it returns the exit code, early when the
 // process's context ends.
@@ -26,6 +33,15 @@ type process struct {
 	env      map[string]string
 	hostname string
 	clock    func() time.Time
+	argv     []string
+	dir      string // where it starts
+	fs       *rootfs
+	user     *runtimeapi.LinuxContainerUser
+	pod      *runtimeapi.PodSandboxConfig
+	stdin    io.Reader      // of the container, nil without
+	typed    io.WriteCloser // what is written to stdin
+	limit    uint64         // of memory, in bytes; 0 is none
+	memory   atomic.Uint64  // in use, in bytes
 
 	ctx    context.Context // ends with the process
 	cancel context.CancelFunc
@@ -40,7 +56,6 @@ type process struct {
 	pending []string
 	ended   bool
 	code    int
-	files   map[string]string
 }
 
 // trap is what a process does at a signal: nothing, or a command.
@@ -49,21 +64,37 @@ type trap struct {
 	body   *syntax.File
 }
 
-func newProcess(c *container, log *containerLog, s Script, clock func() time.Time) *process {
-	ns := c.config.GetLinux().GetSecurityContext().GetNamespaceOptions()
+func (r *Runtime) newProcess(c *container, log *containerLog, s Script) *process {
+	security := c.config.GetLinux().GetSecurityContext()
+	ns := security.GetNamespaceOptions()
 	p := &process{
 		log:      log,
 		env:      map[string]string{"PATH": "/bin", "HOME": "/root"},
 		hostname: c.sandbox.config.GetHostname(),
-		clock:    clock,
+		clock:    r.opts.Clock,
+		argv:     c.argv(),
+		dir:      path.Join("/", c.config.GetWorkingDir()),
+		user:     c.user().GetLinux(),
+		pod:      c.sandbox.config,
+		limit:    uint64(max(0, c.config.GetLinux().GetResources().GetMemoryLimitInBytes())),
 		wake:     make(chan struct{}, 1),
 		first:    ns.GetPid() == runtimeapi.NamespaceMode_CONTAINER,
 		stuck:    s.IgnoreKill,
 		traps:    map[string]trap{},
-		files:    map[string]string{},
+	}
+	p.memory.Store(memoryUsed)
+	p.fs = &rootfs{
+		own: newLayer(), volumes: r.volumes, mounts: c.config.GetMounts(), security: security,
+		message: c.config.GetAnnotations()[terminationMessagePath], given: p.givenFile,
+	}
+	if c.config.GetStdin() {
+		p.stdin, p.typed = io.Pipe()
 	}
 	for _, kv := range c.config.GetEnvs() {
 		p.env[kv.Key] = string(kv.Value)
+	}
+	if script := c.annotated(); script != "" {
+		p.env["ATTEMPT"] = strconv.Itoa(int(c.config.GetMetadata().GetAttempt()))
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
@@ -85,6 +116,20 @@ func (p *process) end(code int) {
 		p.ended, p.code = true, code
 	}
 	p.cancel()
+	if p.typed != nil {
+		_ = p.typed.Close()
+	}
+}
+
+// grow takes memory. The kernel kills a process that takes more than its limit.
+func (p *process) grow(bytes uint64) {
+	if used := p.memory.Add(bytes); p.limit == 0 || used <= p.limit {
+		return
+	}
+	p.mu.Lock()
+	p.oom = true
+	p.mu.Unlock()
+	p.end(exitKilled)
 }
 
 // signal delivers a signal.

@@ -43,6 +43,16 @@ func TestCommandsRunInVirtualTime(t *testing.T) {
 		{"export x=5; exit $((x - (1 + 1)))", 0, 3},
 		{"x='a b'; for i in $x \"$x\"; do y=$((y+1)); done; exit $y", 0, 3},
 		{"{ echo a; echo b; } > /f; [ \"$(cat /f)\" = \"a\nb\" ] && exit 4", 0, 4},
+		{"case a.b in b*|c) exit 1;; a*) exit 2;; *) exit 3;; esac", 0, 2},
+		{"exit ${x:-4}", 0, 4},
+		{"exit `echo 5`", 0, 5},
+		{"(exit 3); exit $(( $? + 1 ))", 0, 4},
+		{"(sleep 1; echo b; echo a) | grep a | (read x; sleep 1; [ $x = a ] && exit 6)", 2 * time.Second, 6},
+		{"while true; do echo y; done | head -n 1 | grep -q y && exit 7", 0, 7},
+		{"cd /tmp; touch f; [ -f /tmp/f ] && ls | grep -q f && rm f && [ ! -e f ] && [ -d /tmp ] && exit 8", 0, 8},
+		{"grep -q root < /etc/passwd && ! cat /no 2> /dev/null && exit 9", 0, 9},
+		{"grow 2Mi 3s; exit 1", 3 * time.Second, 1},
+		{"kill -TERM 1; kill -9 1; exit 2", 0, 2},
 		{`[ "\$x\n" = '$x\n' ] && [ a\ b = "a b" ] && exit 5`, 0, 5},
 	} {
 		t.Run(c.script, func(t *testing.T) {
@@ -85,7 +95,7 @@ func TestStopSignals(t *testing.T) {
 		{name: "another trap does not help", script: `trap "exit 7" USR1; while true; do sleep 0.1; done`, pid: runtimeapi.NamespaceMode_CONTAINER, grace: 4, takes: 4 * time.Second, code: 137, reason: "Error"},
 		{name: "the container's stop signal", script: `trap "exit 7" USR1; while true; do sleep 0.1; done`, pid: runtimeapi.NamespaceMode_CONTAINER, signal: runtimeapi.Signal_SIGNAL_SIGUSR1, grace: 4, takes: 100 * time.Millisecond, code: 7, reason: "Error"},
 		{name: "unknown program obeys", script: "nginx -g 'daemon off;'", pid: runtimeapi.NamespaceMode_CONTAINER, grace: 30, code: 143, reason: "Error"},
-		{name: "unknown syntax obeys", script: "case x in x) ;; esac", pid: runtimeapi.NamespaceMode_CONTAINER, grace: 30, code: 143, reason: "Error"},
+		{name: "unknown syntax obeys", script: "f() { true; }; f", pid: runtimeapi.NamespaceMode_CONTAINER, grace: 30, code: 143, reason: "Error"},
 		{name: "no grace kills at once", script: `trap "sleep 1" TERM; sleep 3600`, pid: runtimeapi.NamespaceMode_CONTAINER, grace: 0, code: 137, reason: "Error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -232,12 +242,10 @@ func TestUnknownCommandInTheBackgroundIsWaitedFor(t *testing.T) {
 // TestScriptsBeyondTheInterpreterAreRefused: what would not run as in a shell is not run.
 func TestScriptsBeyondTheInterpreterAreRefused(t *testing.T) {
 	for script, want := range map[string]string{
-		"case x in x) ;; esac":      `1:1: the simulated runtime does not support "case x in x) ;; esac"`,
-		"true; ls | wc":             `1:7: the simulated runtime does not support "ls | wc"`,
+		"true; ls |& wc":            `1:7: the simulated runtime does not support "ls |& wc"`,
 		"f() { true; }":             `1:1: the simulated runtime does not support "f() { true; }"`,
 		"[[ a = b ]]":               `1:1: the simulated runtime does not support "[[ a = b ]]"`,
-		"echo `date`":               "1:6: the simulated runtime does not support \"`date`\"",
-		"echo ${x:-y}":              `1:6: the simulated runtime does not support "${x:-y}"`,
+		"echo ${x%y}":               `1:6: the simulated runtime does not support "${x%y}"`,
 		`exec "$@"`:                 `1:7: the simulated runtime does not support "$@"`,
 		"exit $((2 * 3))":           `1:9: the simulated runtime does not support "2 * 3"`,
 		"cat << E\nE\n":             `1:5: the simulated runtime does not support "<< E"`,

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,6 +60,7 @@ type Runtime struct {
 	lastID     int
 	lastStamp  time.Time
 	faults     []*fault
+	volumes    *layer // what was written to mounts
 	transfers  []*transfer
 	calls      []Call
 	events     eventState
@@ -81,6 +83,7 @@ func New(o Options) *Runtime {
 		scripts:    map[string][]Script{},
 		ips:        map[int]bool{},
 		ports:      map[string]map[uint16]func(io.ReadWriteCloser){},
+		volumes:    newLayer(),
 	}
 	r.gate = newGate(r.newServer)
 	return r
@@ -106,6 +109,29 @@ func (r *Runtime) SetNetwork(problem string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.network = problem
+}
+
+// container returns the one of an id, or of a prefix of an id that no other has; nil if
+// there is none. r.mu is held.
+func (r *Runtime) container(id string) *container { return byID(r.containers, id) }
+
+// sandbox is the same for sandboxes.
+func (r *Runtime) sandbox(id string) *sandbox { return byID(r.sandboxes, id) }
+
+func byID[T any](all map[string]*T, id string) *T {
+	if found := all[id]; found != nil || id == "" {
+		return found
+	}
+	var found *T
+	for whole, one := range all {
+		if strings.HasPrefix(whole, id) {
+			if found != nil {
+				return nil
+			}
+			found = one
+		}
+	}
+	return found
 }
 
 // newID makes the next id: 64 hex digits, the same in every run.

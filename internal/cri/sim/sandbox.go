@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +68,11 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 	if h := req.RuntimeHandler; h != "" && h != "runc" && !slices.Contains(r.opts.Handlers, h) {
 		return nil, errorf(codes.Unknown, "unable to get OCI runtime for sandbox %q: no runtime for %q is configured", id, h)
 	}
+	if ns := req.Config.GetLinux().GetSecurityContext().GetNamespaceOptions().GetUsernsOptions(); ns != nil {
+		if err := invalidUserns(ns); err != nil {
+			return nil, errorf(codes.Unknown, "failed to start sandbox %q: %v", id, err)
+		}
+	}
 	s := &sandbox{id: id, name: name, config: req.Config, handler: req.RuntimeHandler, ready: true}
 	if !s.hostNetwork() {
 		if r.network != "" {
@@ -84,10 +91,26 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: id}, nil
 }
 
+// invalidUserns is why containerd refuses a user namespace.
+func invalidUserns(ns *runtimeapi.UserNamespace) error {
+	ids := ns.GetUids()
+	switch {
+	case ns.Mode == runtimeapi.NamespaceMode_NODE:
+		return nil
+	case ns.Mode != runtimeapi.NamespaceMode_POD:
+		return fmt.Errorf("unsupported user namespace mode: %s", ns.Mode)
+	case len(ids) != 1 || len(ns.GetGids()) != 1:
+		return fmt.Errorf("only one uid and gid mapping is supported, got %d and %d", len(ids), len(ns.GetGids()))
+	case ids[0].ContainerId != 0:
+		return errors.New("container UID/GID 0 is not mapped")
+	}
+	return nil
+}
+
 // StopPodSandbox kills the sandbox's containers and takes its network away.
 func (r *Runtime) StopPodSandbox(ctx context.Context, req *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
 	r.mu.Lock()
-	s := r.sandboxes[req.PodSandboxId]
+	s := r.sandbox(req.PodSandboxId)
 	r.mu.Unlock()
 	if s != nil {
 		if err := r.stopSandbox(ctx, s); err != nil {
@@ -119,7 +142,7 @@ func (r *Runtime) stopSandbox(ctx context.Context, s *sandbox) error {
 // RemovePodSandbox stops the sandbox and removes it and its containers.
 func (r *Runtime) RemovePodSandbox(ctx context.Context, req *runtimeapi.RemovePodSandboxRequest) (*runtimeapi.RemovePodSandboxResponse, error) {
 	r.mu.Lock()
-	s := r.sandboxes[req.PodSandboxId]
+	s := r.sandbox(req.PodSandboxId)
 	r.mu.Unlock()
 	if s == nil {
 		return &runtimeapi.RemovePodSandboxResponse{}, nil
@@ -145,7 +168,7 @@ func (r *Runtime) RemovePodSandbox(ctx context.Context, req *runtimeapi.RemovePo
 func (r *Runtime) KillSandbox(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.sandboxes[id]
+	s := r.sandbox(id)
 	if s == nil || !s.ready {
 		return
 	}
@@ -163,7 +186,7 @@ func (r *Runtime) KillSandbox(id string) {
 func (r *Runtime) PodSandboxStatus(_ context.Context, req *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.sandboxes[req.PodSandboxId]
+	s := r.sandbox(req.PodSandboxId)
 	if s == nil {
 		return nil, errorf(codes.NotFound, "an error occurred when try to find sandbox: not found")
 	}
@@ -185,7 +208,7 @@ func (r *Runtime) ListPodSandbox(_ context.Context, req *runtimeapi.ListPodSandb
 	f := req.GetFilter()
 	resp := &runtimeapi.ListPodSandboxResponse{}
 	for _, s := range r.sandboxes {
-		if f.GetId() != "" && f.GetId() != s.id || f.GetState() != nil && f.GetState().State != s.state() ||
+		if !strings.HasPrefix(s.id, f.GetId()) || f.GetState() != nil && f.GetState().State != s.state() ||
 			!selects(f.GetLabelSelector(), s.config.GetLabels()) {
 			continue
 		}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+	"slices"
 	"time"
 )
 
@@ -75,6 +77,28 @@ func (r *Runtime) scriptFor(c *container) Script {
 	return Script{}
 }
 
+// ScriptAnnotation is the annotation of a pod with a shell script that its containers run
+// instead of their commands; with "." and a container's name behind it, that container. Its
+// variable ATTEMPT counts the restarts.
+const ScriptAnnotation = "sim.podctl.io/script"
+
+func (c *container) annotated() string {
+	all := c.sandbox.config.GetAnnotations()
+	return cmp.Or(all[ScriptAnnotation+"."+c.config.GetMetadata().GetName()], all[ScriptAnnotation])
+}
+
+// argv is the command that the container runs.
+func (c *container) argv() []string {
+	if script := c.annotated(); script != "" {
+		return []string{"sh", "-c", script}
+	}
+	command := c.config.GetCommand()
+	if len(command) == 0 {
+		command = c.image.Command
+	}
+	return slices.Concat(command, c.config.GetArgs())
+}
+
 // program prepares the container's process and says what it does.
 func (s Script) program(c *container) program {
 	if s.Program != nil {
@@ -83,8 +107,14 @@ func (s Script) program(c *container) program {
 		}
 		return s.Program.run
 	}
-	argv := append(append([]string{}, c.config.Command...), c.config.Args...)
-	script, err := parseCommand(argv)
+	if c.process.stdin != nil && isShell(c.process.argv) {
+		return func(p *process) int {
+			sh := newShell(p.ctx, p, &p.jobs)
+			sh.readCommands("")
+			return sh.status
+		}
+	}
+	script, err := parseCommand(c.process.argv)
 	if script == nil || err != nil {
 		c.process.obey()
 		return func(p *process) int {

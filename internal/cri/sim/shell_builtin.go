@@ -34,8 +34,11 @@ func (s *shell) assign(all []*syntax.Assign) {
 // container is stopped; by ExecSync it just succeeds.
 func (s *shell) builtin(name string, args []string) control {
 	s.status = 0
+	if s.refused(name, args) {
+		return goOn
+	}
 	switch name {
-	case ":", "true", "set", "cd", "mkdir", "chmod", "chown", "sync":
+	case ":", "true", "set", "mkdir", "chmod", "chown", "sync":
 	case "false":
 		s.status = 1
 	case "echo":
@@ -60,6 +63,34 @@ func (s *shell) builtin(name string, args []string) control {
 		s.trap(args)
 	case "wait":
 		s.wait()
+	case "sh", "ash":
+		s.subshellOf(args)
+	case "read":
+		text, ok := s.line()
+		s.status = boolStatus(ok)
+		if len(args) > 0 {
+			s.vars[args[len(args)-1]] = text
+		}
+	case "grep":
+		s.grep(args)
+	case "head":
+		s.head(args)
+	case "seq":
+		s.seq(args)
+	case "id":
+		s.id(strings.Join(args, ""))
+	case "kill":
+		s.kill(args)
+	case "pidof", "pgrep":
+		s.status = 1
+		if len(args) > 0 && s.p.first && len(s.p.argv) > 0 && path.Base(s.p.argv[0]) == args[0] {
+			s.status = 0
+			s.out("1\n")
+		}
+	case "pwd":
+		s.out(s.dir + "\n")
+	case "dd", "grow":
+		s.grow(args)
 	case "env", "printenv":
 		for _, k := range slices.Sorted(maps.Keys(s.vars)) {
 			s.out(k + "=" + s.vars[k] + "\n")
@@ -68,7 +99,7 @@ func (s *shell) builtin(name string, args []string) control {
 		s.out(s.p.hostname + "\n")
 	case "date":
 		s.out(s.p.clock().UTC().Format(time.UnixDate) + "\n")
-	case "cat", "touch", "rm", "test", "[":
+	case "cat", "cd", "ls", "touch", "rm", "test", "[":
 		s.file(name, args)
 	default:
 		switch {
@@ -161,22 +192,14 @@ func (s *shell) trap(args []string) {
 		t.body = body
 	}
 	for _, sig := range args[1:] {
-		sig = "SIG" + strings.TrimPrefix(strings.ToUpper(sig), "SIG")
-		if n, err := strconv.Atoi(sig[3:]); err == nil {
-			for name, number := range signalNumbers {
-				if number == n {
-					sig = name
-				}
-			}
-		}
-		s.p.setTrap(sig, t)
+		s.p.setTrap(signalName(sig), t)
 	}
 }
 
 // wait waits for the background; a signal that is trapped interrupts it.
 func (s *shell) wait() {
 	var wake <-chan struct{}
-	if !s.exec {
+	if !s.exec && !s.nested {
 		wake = s.p.wake
 	}
 	for len(s.jobs) > 0 {

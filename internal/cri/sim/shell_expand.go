@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 
@@ -73,7 +72,11 @@ func (s *shell) value(p syntax.WordPart, quoted bool) (value string, split bool)
 	case *syntax.DblQuoted:
 		return s.join(p.Parts, true), false
 	case *syntax.ParamExp:
-		return s.variable(p.Param.Value), true
+		value := s.variable(p.Param.Value)
+		if value == "" && p.Exp != nil {
+			value = s.text(p.Exp.Word)
+		}
+		return value, true
 	case *syntax.ArithmExp:
 		return strconv.Itoa(s.sum(p.X)), true
 	case *syntax.CmdSubst:
@@ -112,8 +115,7 @@ func (s *shell) variable(name string) string {
 // output returns what statements print, without the newlines at its end.
 func (s *shell) output(stmts []*syntax.Stmt) string {
 	var b strings.Builder
-	sub := *s
-	sub.vars = maps.Clone(s.vars)
+	sub := s.subshell()
 	sub.out = func(text string) { b.WriteString(text) }
 	sub.run(stmts)
 	s.status = sub.status

@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"io"
 	"maps"
+	"path"
 	"sync"
 	"time"
 
@@ -28,10 +30,14 @@ type shell struct {
 	ctx  context.Context
 	p    *process
 	exec bool // by ExecSync: signals are not its business
+	// nested: it is a subshell, whose signals are those of the shell around it.
+	nested bool
 	// inBackground: what it does not know, it does not pass over: it runs on.
 	inBackground bool
 	vars         map[string]string
 	status       int
+	dir          string
+	in           io.Reader // nil is empty
 	out          func(string)
 	err          func(string)
 	jobs         []chan struct{} // closed when what is in the background ended
@@ -40,7 +46,7 @@ type shell struct {
 
 func newShell(ctx context.Context, p *process, all *sync.WaitGroup) *shell {
 	return &shell{
-		ctx: ctx, p: p, vars: maps.Clone(p.env), all: all,
+		ctx: ctx, p: p, vars: maps.Clone(p.env), all: all, dir: p.dir, in: p.stdin,
 		out: func(text string) { p.log.write("stdout", text) },
 		err: func(text string) { p.log.write("stderr", text) },
 	}
@@ -69,12 +75,12 @@ func (s *shell) foreground(st *syntax.Stmt) control {
 	if s.ctx.Err() != nil {
 		return leaveShell
 	}
-	out, err := s.out, s.err
-	for _, r := range st.Redirs {
-		s.redirect(r)
+	in, out, err := s.in, s.out, s.err
+	c := goOn
+	if s.redirect(st.Redirs) {
+		c = s.command(st.Cmd)
 	}
-	c := s.command(st.Cmd)
-	s.out, s.err = out, err
+	s.in, s.out, s.err = in, out, err
 	if c == goOn && st.Negated {
 		s.status = boolStatus(s.status != 0)
 	}
@@ -84,6 +90,10 @@ func (s *shell) foreground(st *syntax.Stmt) control {
 func (s *shell) command(n syntax.Command) control {
 	switch n := n.(type) {
 	case *syntax.BinaryCmd:
+		if n.Op == syntax.Pipe {
+			s.pipe(n)
+			break
+		}
 		if c := s.stmt(n.X); c != goOn || (n.Op == syntax.AndStmt) != (s.status == 0) {
 			return c
 		}
@@ -91,7 +101,11 @@ func (s *shell) command(n syntax.Command) control {
 	case *syntax.Block:
 		return s.run(n.Stmts)
 	case *syntax.Subshell:
-		return s.run(n.Stmts)
+		sub := s.subshell()
+		sub.run(n.Stmts)
+		s.status = sub.status
+	case *syntax.CaseClause:
+		return s.choose(n)
 	case *syntax.WhileClause:
 		return s.loop(n)
 	case *syntax.ForClause:
@@ -109,12 +123,18 @@ func (s *shell) command(n syntax.Command) control {
 	return s.handleSignals()
 }
 
-// background runs a statement in a subshell that shares the output.
-func (s *shell) background(st *syntax.Stmt) {
+// subshell returns a copy that shares the input and output.
+func (s *shell) subshell() *shell {
 	sub := *s
+	sub.vars, sub.nested = maps.Clone(s.vars), true
+	return &sub
+}
+
+// background runs a statement in a subshell.
+func (s *shell) background(st *syntax.Stmt) {
+	sub := s.subshell()
 	sub.exec, sub.inBackground = true, true // signals go to the first process only
-	sub.vars = maps.Clone(s.vars)
-	sub.jobs = nil
+	sub.jobs, sub.in = nil, nil
 	s.status = 0
 	done := make(chan struct{})
 	s.jobs = append(s.jobs, done)
@@ -122,6 +142,48 @@ func (s *shell) background(st *syntax.Stmt) {
 		defer close(done)
 		sub.foreground(st)
 	})
+}
+
+// pipe runs two statements side by side. What writes on when nobody reads any more is ended.
+func (s *shell) pipe(n *syntax.BinaryCmd) {
+	r, w := io.Pipe()
+	left, right := s.subshell(), s.subshell()
+	var cancel context.CancelFunc
+	left.ctx, cancel = context.WithCancel(s.ctx)
+	left.inBackground, left.jobs = left.inBackground || !s.exec, nil
+	left.out = func(text string) {
+		if _, err := io.WriteString(w, text); err != nil {
+			cancel()
+		}
+	}
+	ended := make(chan struct{})
+	s.all.Go(func() {
+		defer close(ended)
+		left.stmt(n.X)
+		_ = w.Close()
+	})
+	stop := context.AfterFunc(s.ctx, func() { _ = r.Close() })
+	right.in = r
+	right.stmt(n.Y)
+	stop()
+	cancel()
+	_ = r.Close()
+	<-ended
+	s.status = right.status
+}
+
+// choose runs the first branch of a case whose pattern matches.
+func (s *shell) choose(n *syntax.CaseClause) control {
+	word := s.text(n.Word)
+	s.status = 0
+	for _, item := range n.Items {
+		for _, p := range item.Patterns {
+			if matched, _ := path.Match(s.text(p), word); matched {
+				return s.run(item.Stmts)
+			}
+		}
+	}
+	return goOn
 }
 
 func (s *shell) branch(b *syntax.IfClause) control {
@@ -185,7 +247,7 @@ func (s *shell) handleSignals() control {
 	if s.ctx.Err() != nil {
 		return leaveShell
 	}
-	if s.exec {
+	if s.exec || s.nested {
 		return goOn
 	}
 	for {

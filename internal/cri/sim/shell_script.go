@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -30,6 +31,11 @@ func parseCommand(argv []string) (*syntax.File, error) {
 	return &syntax.File{Stmts: []*syntax.Stmt{{Cmd: c}}}, nil
 }
 
+// isShell reports whether an argv is a shell that reads its commands.
+func isShell(argv []string) bool {
+	return len(argv) == 1 && slices.Contains([]string{"sh", "bash", "ash", "dash"}, path.Base(argv[0]))
+}
+
 // parse parses a script, and refuses what the interpreter would not run as a shell does.
 func parse(script string) (*syntax.File, error) {
 	f, err := syntax.NewParser().Parse(strings.NewReader(script), "")
@@ -49,7 +55,7 @@ func parse(script string) (*syntax.File, error) {
 // inside of it.
 func supported(n syntax.Node) bool {
 	switch n := n.(type) {
-	case *syntax.File, *syntax.Comment, *syntax.CallExpr, *syntax.Subshell, *syntax.Block,
+	case *syntax.File, *syntax.Comment, *syntax.CallExpr, *syntax.Subshell, *syntax.Block, *syntax.CaseClause, *syntax.CaseItem,
 		*syntax.IfClause, *syntax.WhileClause, *syntax.Word, *syntax.Lit, *syntax.ArithmExp, *syntax.ParenArithm:
 		return true
 	case *syntax.Stmt:
@@ -61,7 +67,7 @@ func supported(n syntax.Node) bool {
 	case *syntax.Redirect:
 		return supportedRedirect(n)
 	case *syntax.BinaryCmd:
-		return n.Op == syntax.AndStmt || n.Op == syntax.OrStmt
+		return n.Op == syntax.AndStmt || n.Op == syntax.OrStmt || n.Op == syntax.Pipe
 	case *syntax.ForClause:
 		return !n.Select
 	case *syntax.WordIter:
@@ -73,7 +79,7 @@ func supported(n syntax.Node) bool {
 	case *syntax.ParamExp:
 		return supportedParam(n)
 	case *syntax.CmdSubst:
-		return !n.Backquotes && !n.TempFile && !n.ReplyVar
+		return !n.TempFile && !n.ReplyVar
 	case *syntax.UnaryArithm:
 		return n.Op == syntax.Minus
 	case *syntax.BinaryArithm:
@@ -96,9 +102,9 @@ func supportedRedirect(r *syntax.Redirect) bool {
 	}
 }
 
-// supportedParam reports whether a parameter is expanded as it is: $a or ${a}.
+// supportedParam reports whether a parameter is $a, ${a} or ${a:-default}.
 func supportedParam(p *syntax.ParamExp) bool {
-	if p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil || p.Param == nil {
+	if p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Exp != nil && p.Exp.Op != syntax.DefaultUnsetOrNull || p.Param == nil {
 		return false
 	}
 	return !strings.ContainsAny(p.Param.Value, "@*-")

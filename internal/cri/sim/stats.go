@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
+	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -12,7 +14,7 @@ import (
 const (
 	// cpuShare is the part of a core: one in so many nanoseconds.
 	cpuShare = 100
-	// memoryUsed and layerUsed are in bytes.
+	// memoryUsed and layerUsed are in bytes. A script can grow the memory.
 	memoryUsed = 1 << 20
 	layerUsed  = 4 << 10
 	// stalled is the PSI for CPU, in percent.
@@ -24,50 +26,100 @@ const (
 
 var psi = &runtimeapi.PsiStats{Some: &runtimeapi.PsiData{Avg10: stalled}, Full: &runtimeapi.PsiData{}}
 
-// ListContainerStats answers that each running container uses the same.
-func (r *Runtime) ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
+// ContainerStats answers what a running container uses.
+func (r *Runtime) ContainerStats(_ context.Context, req *runtimeapi.ContainerStatsRequest) (*runtimeapi.ContainerStatsResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.opts.Clock().UnixNano()
+	c := r.container(req.ContainerId)
+	switch {
+	case c == nil:
+		return nil, errorf(codes.NotFound, "failed to find container: not found")
+	case c.state != runtimeapi.ContainerState_CONTAINER_RUNNING:
+		return nil, errorf(codes.Unknown, "unexpected metrics response: []")
+	}
+	return &runtimeapi.ContainerStatsResponse{Stats: r.containerStats(c)}, nil
+}
+
+// ListContainerStats answers that each running container uses the same.
+func (r *Runtime) ListContainerStats(_ context.Context, req *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := req.GetFilter()
 	resp := &runtimeapi.ListContainerStatsResponse{}
 	for _, c := range r.containers {
-		if c.state != runtimeapi.ContainerState_CONTAINER_RUNNING {
-			continue
+		if c.state == runtimeapi.ContainerState_CONTAINER_RUNNING && strings.HasPrefix(c.id, f.GetId()) &&
+			strings.HasPrefix(c.sandbox.id, f.GetPodSandboxId()) && selects(f.GetLabelSelector(), c.config.GetLabels()) {
+			resp.Stats = append(resp.Stats, r.containerStats(c))
 		}
-		resp.Stats = append(resp.Stats, &runtimeapi.ContainerStats{
-			Attributes:    &runtimeapi.ContainerAttributes{Id: c.id, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels()},
-			Cpu:           &runtimeapi.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: &runtimeapi.UInt64Value{Value: uint64(max(0, now-c.startedAt)) / cpuShare}, Psi: psi},
-			Memory:        &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: &runtimeapi.UInt64Value{Value: memoryUsed}},
-			Swap:          &runtimeapi.SwapUsage{Timestamp: now, SwapUsageBytes: &runtimeapi.UInt64Value{}},
-			WritableLayer: &runtimeapi.FilesystemUsage{Timestamp: now, UsedBytes: &runtimeapi.UInt64Value{Value: layerUsed + r.scriptFor(c).WritableLayerBytes}},
-		})
 	}
 	slices.SortFunc(resp.Stats, func(a, b *runtimeapi.ContainerStats) int { return cmp.Compare(a.Attributes.Id, b.Attributes.Id) })
 	return resp, nil
 }
 
-// ListPodSandboxStats answers that each ready sandbox with an address of its own
-// receives and sends the same.
-func (r *Runtime) ListPodSandboxStats(context.Context, *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
+// containerStats is what a running container uses. r.mu is held.
+func (r *Runtime) containerStats(c *container) *runtimeapi.ContainerStats {
+	now := r.opts.Clock().UnixNano()
+	return &runtimeapi.ContainerStats{
+		Attributes:    &runtimeapi.ContainerAttributes{Id: c.id, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations()},
+		Cpu:           &runtimeapi.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: value(r.cpuUsed(c)), Psi: psi},
+		Memory:        &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: value(c.process.memory.Load())},
+		Swap:          &runtimeapi.SwapUsage{Timestamp: now, SwapUsageBytes: value(0)},
+		WritableLayer: &runtimeapi.FilesystemUsage{Timestamp: now, UsedBytes: value(layerUsed + r.scriptFor(c).WritableLayerBytes)},
+	}
+}
+
+// cpuUsed is in nanoseconds of a core.
+func (r *Runtime) cpuUsed(c *container) uint64 {
+	return uint64(max(0, r.opts.Clock().UnixNano()-c.startedAt)) / cpuShare
+}
+
+// bytesMoved is how much a sandbox with an address of its own has received, and sent.
+func (r *Runtime) bytesMoved(s *sandbox) uint64 {
+	return uint64(max(0, r.opts.Clock().UnixNano()-s.createdAt)) / nanosPerByte
+}
+
+func value(n uint64) *runtimeapi.UInt64Value { return &runtimeapi.UInt64Value{Value: n} }
+
+// PodSandboxStats answers what a ready sandbox with an address of its own uses.
+func (r *Runtime) PodSandboxStats(_ context.Context, req *runtimeapi.PodSandboxStatsRequest) (*runtimeapi.PodSandboxStatsResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.opts.Clock().UnixNano()
+	s := r.sandbox(req.PodSandboxId)
+	switch {
+	case s == nil:
+		return nil, errorf(codes.NotFound, "an error occurred when trying to find sandbox %s: not found", req.PodSandboxId)
+	case !s.ready:
+		return nil, errorf(codes.Unknown, "failed to decode pod sandbox metrics %s: failed to get pod sandbox container metrics since sandbox container is not running", s.id)
+	}
+	return &runtimeapi.PodSandboxStatsResponse{Stats: r.sandboxStats(s)}, nil
+}
+
+// ListPodSandboxStats answers that each ready sandbox with an address of its own
+// receives and sends the same.
+func (r *Runtime) ListPodSandboxStats(_ context.Context, req *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := req.GetFilter()
 	resp := &runtimeapi.ListPodSandboxStatsResponse{}
 	for _, s := range r.sandboxes {
-		if !s.ready || s.ip == 0 {
-			continue
+		if s.ready && s.ip != 0 && strings.HasPrefix(s.id, f.GetId()) && selects(f.GetLabelSelector(), s.config.GetLabels()) {
+			resp.Stats = append(resp.Stats, r.sandboxStats(s))
 		}
-		moved := &runtimeapi.UInt64Value{Value: uint64(max(0, now-s.createdAt)) / nanosPerByte}
-		resp.Stats = append(resp.Stats, &runtimeapi.PodSandboxStats{
-			Attributes: &runtimeapi.PodSandboxAttributes{Id: s.id, Metadata: s.config.GetMetadata(), Labels: s.config.GetLabels()},
-			Linux: &runtimeapi.LinuxPodSandboxStats{
-				Cpu: &runtimeapi.CpuUsage{Timestamp: now, Psi: psi},
-				Network: &runtimeapi.NetworkUsage{
-					Timestamp: now, DefaultInterface: &runtimeapi.NetworkInterfaceUsage{Name: "eth0", RxBytes: moved, TxBytes: moved},
-				},
-			},
-		})
 	}
 	slices.SortFunc(resp.Stats, func(a, b *runtimeapi.PodSandboxStats) int { return cmp.Compare(a.Attributes.Id, b.Attributes.Id) })
 	return resp, nil
+}
+
+// sandboxStats is what a ready sandbox uses. r.mu is held.
+func (r *Runtime) sandboxStats(s *sandbox) *runtimeapi.PodSandboxStats {
+	now, moved := r.opts.Clock().UnixNano(), value(r.bytesMoved(s))
+	return &runtimeapi.PodSandboxStats{
+		Attributes: &runtimeapi.PodSandboxAttributes{Id: s.id, Metadata: s.config.GetMetadata(), Labels: s.config.GetLabels(), Annotations: s.config.GetAnnotations()},
+		Linux: &runtimeapi.LinuxPodSandboxStats{
+			Cpu: &runtimeapi.CpuUsage{Timestamp: now, Psi: psi},
+			Network: &runtimeapi.NetworkUsage{
+				Timestamp: now, DefaultInterface: &runtimeapi.NetworkInterfaceUsage{Name: "eth0", RxBytes: moved, TxBytes: moved},
+			},
+		},
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc/codes"
@@ -84,7 +85,7 @@ func (r *Runtime) Attach(_ context.Context, req *runtimeapi.AttachRequest) (*run
 // PortForward prepares connections to a sandbox's ports.
 func (r *Runtime) PortForward(_ context.Context, req *runtimeapi.PortForwardRequest) (*runtimeapi.PortForwardResponse, error) {
 	r.mu.Lock()
-	s := r.sandboxes[req.PodSandboxId]
+	s := r.sandbox(req.PodSandboxId)
 	ready := s != nil && s.ready
 	r.mu.Unlock()
 	switch {
@@ -104,7 +105,7 @@ func (r *Runtime) PortForward(_ context.Context, req *runtimeapi.PortForwardRequ
 func (r *Runtime) runningProcess(id string) (*container, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.containers[id]
+	c := r.container(id)
 	switch {
 	case c == nil:
 		return nil, errorf(codes.NotFound, "failed to find container %q in store: not found", id)
@@ -119,31 +120,39 @@ type streamer struct{ r *Runtime }
 
 var _ streaming.Runtime = (*streamer)(nil)
 
-// Exec runs a command. What it reads is its standard input only if it is cat.
+// Exec runs a command.
 func (s *streamer) Exec(ctx context.Context, id string, cmd []string, in io.Reader, out, errw io.WriteCloser, tty bool, _ <-chan remotecommand.TerminalSize) error {
 	c, err := s.r.runningProcess(id)
 	if err != nil {
 		return err
 	}
-	if in != nil && len(cmd) == 1 && cmd[0] == "cat" {
-		_, err := io.Copy(out, in)
-		return err
-	}
 	s.r.mu.Lock()
 	script := s.r.scriptFor(c)
 	s.r.mu.Unlock()
+	prompt := ""
 	if tty {
-		errw = out
+		errw, prompt = out, "/ # "
 	}
 	var failed error // of the client, which has gone
 	write := func(w io.Writer) func(string) {
 		return func(text string) {
+			if tty {
+				text = strings.ReplaceAll(text, "\n", "\r\n")
+			}
 			if text != "" && failed == nil {
 				_, failed = io.WriteString(w, text)
 			}
 		}
 	}
-	reply := script.execTo(ctx, c.process, cmd, write(out), write(errw))
+	var typed io.Reader
+	if in != nil {
+		r, w := io.Pipe()
+		defer func() { _ = r.Close() }()
+		defer context.AfterFunc(c.process.ctx, func() { _ = r.Close() })()
+		go typeInto(w, in, out, tty) // ends with the client's connection
+		typed = r
+	}
+	reply := script.execTo(ctx, c.process, cmd, prompt, typed, write(out), write(errw))
 	switch {
 	case reply.Err != nil:
 		return fmt.Errorf("failed to exec in container: %w", reply.Err)
@@ -156,8 +165,46 @@ func (s *streamer) Exec(ctx context.Context, id string, cmd []string, in io.Read
 	return nil
 }
 
-// Attach copies what the process writes until it ends. What is typed is not read.
-func (s *streamer) Attach(ctx context.Context, id string, _ io.Reader, out, errw io.WriteCloser, tty bool, _ <-chan remotecommand.TerminalSize) error {
+// typeInto copies what a client types. A terminal echoes it and ends the input at ^D.
+func typeInto(w io.WriteCloser, in io.Reader, echo io.Writer, tty bool) {
+	defer func() { _ = w.Close() }()
+	if !tty {
+		_, _ = io.Copy(w, in)
+		return
+	}
+	line, one := []byte{}, make([]byte, 1)
+	for {
+		if _, err := io.ReadFull(in, one); err != nil {
+			return
+		}
+		switch b := one[0]; b {
+		case '\r', '\n':
+			_, _ = io.WriteString(echo, "\r\n")
+			if _, err := w.Write(append(line, '\n')); err != nil {
+				return
+			}
+			line = line[:0]
+		case 0x04:
+			if len(line) == 0 {
+				return
+			}
+		case 0x03:
+			_, _ = io.WriteString(echo, "^C\r\n")
+			line = line[:0]
+		case 0x7f:
+			if len(line) > 0 {
+				line = line[:len(line)-1]
+				_, _ = io.WriteString(echo, "\b \b")
+			}
+		default:
+			line = append(line, b)
+			_, _ = echo.Write(one)
+		}
+	}
+}
+
+// Attach copies what the process writes until it ends, and to its input what is typed.
+func (s *streamer) Attach(ctx context.Context, id string, in io.Reader, out, errw io.WriteCloser, tty bool, _ <-chan remotecommand.TerminalSize) error {
 	c, err := s.r.runningProcess(id)
 	if err != nil {
 		return err
@@ -175,6 +222,9 @@ func (s *streamer) Attach(ctx context.Context, id string, _ io.Reader, out, errw
 		}
 	})
 	defer detach()
+	if in != nil && c.process.typed != nil {
+		go typeInto(stayOpen{c.process.typed, c.config.GetStdinOnce()}, in, out, tty)
+	}
 	select {
 	case <-c.exited:
 	case <-ctx.Done():
@@ -182,10 +232,23 @@ func (s *streamer) Attach(ctx context.Context, id string, _ io.Reader, out, errw
 	return nil
 }
 
+// stayOpen is a writer that is closed only if it is to be used once.
+type stayOpen struct {
+	io.WriteCloser
+	once bool
+}
+
+func (s stayOpen) Close() error {
+	if s.once {
+		return s.WriteCloser.Close()
+	}
+	return nil
+}
+
 // PortForward connects to a port of the sandbox that Ports serves.
 func (s *streamer) PortForward(_ context.Context, id string, port int32, stream io.ReadWriteCloser) error {
 	s.r.mu.Lock()
-	box := s.r.sandboxes[id]
+	box := s.r.sandbox(id)
 	var serve func(io.ReadWriteCloser)
 	if box != nil && box.ready {
 		serve = s.r.ports[box.config.GetMetadata().GetName()][uint16(port)]

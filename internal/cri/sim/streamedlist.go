@@ -43,8 +43,8 @@ func (r *Runtime) StreamContainers(req *runtimeapi.StreamContainersRequest, to g
 }
 
 // StreamContainerStats streams what ListContainerStats answers.
-func (r *Runtime) StreamContainerStats(_ *runtimeapi.StreamContainerStatsRequest, to grpc.ServerStreamingServer[runtimeapi.StreamContainerStatsResponse]) error {
-	all, err := r.ListContainerStats(to.Context(), nil)
+func (r *Runtime) StreamContainerStats(req *runtimeapi.StreamContainerStatsRequest, to grpc.ServerStreamingServer[runtimeapi.StreamContainerStatsResponse]) error {
+	all, err := r.ListContainerStats(to.Context(), &runtimeapi.ListContainerStatsRequest{Filter: req.GetFilter()})
 	if err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func (r *Runtime) StreamContainerStats(_ *runtimeapi.StreamContainerStatsRequest
 }
 
 // StreamPodSandboxStats streams what ListPodSandboxStats answers.
-func (r *Runtime) StreamPodSandboxStats(_ *runtimeapi.StreamPodSandboxStatsRequest, to grpc.ServerStreamingServer[runtimeapi.StreamPodSandboxStatsResponse]) error {
-	all, err := r.ListPodSandboxStats(to.Context(), nil)
+func (r *Runtime) StreamPodSandboxStats(req *runtimeapi.StreamPodSandboxStatsRequest, to grpc.ServerStreamingServer[runtimeapi.StreamPodSandboxStatsResponse]) error {
+	all, err := r.ListPodSandboxStats(to.Context(), &runtimeapi.ListPodSandboxStatsRequest{Filter: req.GetFilter()})
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,20 @@ func (r *Runtime) StreamPodSandboxStats(_ *runtimeapi.StreamPodSandboxStatsReque
 	})
 }
 
+// StreamPodSandboxMetrics streams what ListPodSandboxMetrics answers.
+func (r *Runtime) StreamPodSandboxMetrics(_ *runtimeapi.StreamPodSandboxMetricsRequest, to grpc.ServerStreamingServer[runtimeapi.StreamPodSandboxMetricsResponse]) error {
+	all, err := r.ListPodSandboxMetrics(to.Context(), nil)
+	if err != nil {
+		return err
+	}
+	return stream(all.PodMetrics, to, func(some []*runtimeapi.PodSandboxMetrics) *runtimeapi.StreamPodSandboxMetricsResponse {
+		return &runtimeapi.StreamPodSandboxMetricsResponse{PodSandboxMetrics: some}
+	})
+}
+
 // StreamImages streams what ListImages answers.
-func (r *Runtime) StreamImages(_ *runtimeapi.StreamImagesRequest, to grpc.ServerStreamingServer[runtimeapi.StreamImagesResponse]) error {
-	all, err := r.ListImages(to.Context(), nil)
+func (r *Runtime) StreamImages(req *runtimeapi.StreamImagesRequest, to grpc.ServerStreamingServer[runtimeapi.StreamImagesResponse]) error {
+	all, err := r.ListImages(to.Context(), &runtimeapi.ListImagesRequest{Filter: req.GetFilter()})
 	if err != nil {
 		return err
 	}
