@@ -31,7 +31,7 @@ parse() {
 	[[ $# -eq 0 ]] || shift
 	while (($#)); do
 		case $1 in
-		containerd | containerd-1.7 | containerd-distro | crio | crio-events | kubelet | kubelet-crio) KIND=$1 CHOSEN=yes ;;
+		containerd | containerd-1.7 | containerd-distro | crio | crio-events | kubelet | kubelet-crio | kubelet-sim) KIND=$1 CHOSEN=yes ;;
 		--name) NAME=${2:?--name needs a value} CHOSEN=yes && shift ;;
 		--name=*) NAME=${1#--name=} CHOSEN=yes ;;
 		--all) ALL=yes ;;

@@ -24,6 +24,7 @@ import (
 const (
 	KubeletKind     = "kubelet"      // on containerd
 	KubeletCRIOKind = "kubelet-crio" // on CRI-O
+	KubeletSimKind  = "kubelet-sim"  // on podctl sim
 )
 
 // Kubelet is a real kubelet v1.37.2 on a private runtime. It is

@@ -95,7 +95,7 @@ func invalidConfig(c *runtimeapi.ContainerConfig) error {
 		case m.RecursiveReadOnly && m.Propagation != runtimeapi.MountPropagation_PROPAGATION_PRIVATE:
 			return fmt.Errorf("recursive read-only mount requires the propagation to be private, not %s", m.Propagation)
 		case m.Image != nil && !m.Readonly:
-			return fmt.Errorf("image mount %q must be read-only", m.ContainerPath)
+			return fmt.Errorf("readonly must be true while mount image: %s", m.ContainerPath)
 		case m.ImageSubPath != "" && !strings.Contains(imageFiles, path.Join("/", m.ImageSubPath)+"/"):
 			return fmt.Errorf("image mount %q: sub-path %q does not exist", m.ContainerPath, m.ImageSubPath)
 		}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -18,7 +19,15 @@ func (r *Runtime) ContainerStatus(_ context.Context, req *runtimeapi.ContainerSt
 	if c == nil {
 		return nil, errorf(codes.NotFound, "an error occurred when try to find container %q: not found", req.ContainerId)
 	}
-	return &runtimeapi.ContainerStatusResponse{Status: c.status()}, nil
+	resp := &runtimeapi.ContainerStatusResponse{Status: c.status()}
+	if req.Verbose { // without a pid, which would be that of another process
+		info, err := json.Marshal(map[string]any{"sandboxID": c.sandbox.id, "config": c.config})
+		if err != nil {
+			return nil, err
+		}
+		resp.Info = map[string]string{"info": string(info)}
+	}
+	return resp, nil
 }
 
 func (c *container) status() *runtimeapi.ContainerStatus {

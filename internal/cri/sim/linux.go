@@ -29,7 +29,7 @@ func (p *process) givenFile(name string) (string, bool) {
 	case "/etc/passwd":
 		return "root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33:www-data:/var/www:/bin/false\nnobody:x:65534:65534:nobody:/home:/bin/false\n", true
 	case "/proc/1/cmdline":
-		if !p.first {
+		if !p.ownPIDs {
 			return "/pause\x00", true
 		}
 		return strings.Join(p.argv, "\x00") + "\x00", true

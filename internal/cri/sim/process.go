@@ -11,6 +11,8 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // exitKilled is the exit code of a process that SIGKILL ended.
@@ -19,9 +21,6 @@ const exitKilled = 137
 var signalNumbers = map[string]int{
 	"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGUSR1": 10, "SIGUSR2": 12, "SIGTERM": 15, "SIGKILL": 9,
 }
-
-// terminationMessagePath is the kubelet's annotation of a container with that path.
-const terminationMessagePath = "io.kubernetes.container.terminationMessagePath"
 
 // program is what a process does: it returns the exit code, early when the
 // process's context ends.
@@ -34,6 +33,7 @@ type process struct {
 	hostname string
 	clock    func() time.Time
 	argv     []string
+	ownPIDs  bool   // it has a pid namespace of its own
 	dir      string // where it starts
 	fs       *rootfs
 	user     *runtimeapi.LinuxContainerUser
@@ -79,13 +79,14 @@ func (r *Runtime) newProcess(c *container, log *containerLog, s Script) *process
 		limit:    uint64(max(0, c.config.GetLinux().GetResources().GetMemoryLimitInBytes())),
 		wake:     make(chan struct{}, 1),
 		first:    ns.GetPid() == runtimeapi.NamespaceMode_CONTAINER,
+		ownPIDs:  ns.GetPid() == runtimeapi.NamespaceMode_CONTAINER,
 		stuck:    s.IgnoreKill,
 		traps:    map[string]trap{},
 	}
 	p.memory.Store(memoryUsed)
 	p.fs = &rootfs{
 		own: newLayer(), volumes: r.volumes, mounts: c.config.GetMounts(), security: security,
-		message: c.config.GetAnnotations()[terminationMessagePath], given: p.givenFile,
+		message: c.config.GetAnnotations()[pod.TerminationMessagePathAnnotation], given: p.givenFile,
 	}
 	if c.config.GetStdin() {
 		p.stdin, p.typed = io.Pipe()

@@ -134,6 +134,14 @@ func byID[T any](all map[string]*T, id string) *T {
 	return found
 }
 
+// SetStorage makes a path that exists the place of the runtime's images, for a kubelet
+// that looks at its filesystem. No other runtime may have it.
+func (r *Runtime) SetStorage(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.storage = path
+}
+
 // newID makes the next id: 64 hex digits, the same in every run.
 func (r *Runtime) newID() string {
 	r.lastID++

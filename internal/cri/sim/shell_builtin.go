@@ -83,7 +83,7 @@ func (s *shell) builtin(name string, args []string) control {
 		s.kill(args)
 	case "pidof", "pgrep":
 		s.status = 1
-		if len(args) > 0 && s.p.first && len(s.p.argv) > 0 && path.Base(s.p.argv[0]) == args[0] {
+		if len(args) > 0 && s.p.ownPIDs && len(s.p.argv) > 0 && path.Base(s.p.argv[0]) == args[0] {
 			s.status = 0
 			s.out("1\n")
 		}

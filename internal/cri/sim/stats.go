@@ -113,10 +113,17 @@ func (r *Runtime) ListPodSandboxStats(_ context.Context, req *runtimeapi.ListPod
 // sandboxStats is what a ready sandbox uses. r.mu is held.
 func (r *Runtime) sandboxStats(s *sandbox) *runtimeapi.PodSandboxStats {
 	now, moved := r.opts.Clock().UnixNano(), value(r.bytesMoved(s))
+	cpu, memory := uint64(0), uint64(0)
+	for _, c := range r.inSandbox(s) {
+		if c.state == runtimeapi.ContainerState_CONTAINER_RUNNING {
+			cpu, memory = cpu+r.cpuUsed(c), memory+c.process.memory.Load()
+		}
+	}
 	return &runtimeapi.PodSandboxStats{
 		Attributes: &runtimeapi.PodSandboxAttributes{Id: s.id, Metadata: s.config.GetMetadata(), Labels: s.config.GetLabels(), Annotations: s.config.GetAnnotations()},
 		Linux: &runtimeapi.LinuxPodSandboxStats{
-			Cpu: &runtimeapi.CpuUsage{Timestamp: now, Psi: psi},
+			Cpu:    &runtimeapi.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: value(cpu), Psi: psi},
+			Memory: &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: value(memory)},
 			Network: &runtimeapi.NetworkUsage{
 				Timestamp: now, DefaultInterface: &runtimeapi.NetworkInterfaceUsage{Name: "eth0", RxBytes: moved, TxBytes: moved},
 			},

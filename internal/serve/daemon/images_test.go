@@ -76,7 +76,7 @@ func TestVolumeImagesAreInUse(t *testing.T) {
 		container, err := c.CreateContainer(t.Context(), sb, &runtimeapi.ContainerConfig{
 			Metadata: &runtimeapi.ContainerMetadata{Name: "c"}, Image: &runtimeapi.ImageSpec{Image: "app"},
 			Labels: map[string]string{pod.UIDLabel: "u", pod.ContainerNameLabel: "c"},
-			Mounts: []*runtimeapi.Mount{{ContainerPath: "/data", Image: &runtimeapi.ImageSpec{Image: ids["data"]}}},
+			Mounts: []*runtimeapi.Mount{{ContainerPath: "/data", Readonly: true, Image: &runtimeapi.ImageSpec{Image: ids["data"]}}},
 		}, sandbox)
 		if err != nil {
 			t.Fatal(err)

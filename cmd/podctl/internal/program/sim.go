@@ -14,14 +14,21 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/sys/ownsocket"
 	"github.com/podctl/podctl/internal/sys/suggest"
 )
+
+// maxImagesFile bounds the file of --images, in bytes.
+const maxImagesFile = 1 << 20
 
 type simOptions struct {
 	socket string // absolute
 	delays map[string]time.Duration
 	hangs  []string
+	images []byte // of the file
+	pods   int
+	seed   uint64
 }
 
 // simCommand returns `podctl sim`.
@@ -32,16 +39,23 @@ func simCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Changes,
 		OnNodes: cmdline.NotOnNodes,
 		Description: "Nothing runs: containers are goroutines of this process, every image exists, and the runtime\n" +
-			"answers as containerd does. Only its user can connect to the socket. Prints the endpoint, and\n" +
-			"serves it until Ctrl-C. The pods of the runtime end with the process; the log files that podctl\n" +
-			"asked for stay.\n\n" +
+			"answers as containerd does, also to a kubelet and to crictl. Only its user can connect to the\n" +
+			"socket. Prints the endpoint, and serves it until Ctrl-C. The pods of the runtime end with the\n" +
+			"process; the log files that its clients asked for stay. Containers read the files of their mounts,\n" +
+			"and write no file of the host but the termination message.\n\n" +
+			"A shell script in the pod's annotation sim.podctl.io/script, or sim.podctl.io/script.CONTAINER, is run\n" +
+			"in place of a container's command.\n\n" +
 			"   podctl sim --listen /tmp/sim.sock &\n" +
 			"   podctl -r /tmp/sim.sock agent --manifests DIR\n" +
-			"   podctl sim --listen /tmp/sim.sock --delay RunPodSandbox=300ms --hang StopPodSandbox",
+			"   podctl sim --listen /tmp/sim.sock --delay RunPodSandbox=300ms --hang StopPodSandbox\n" +
+			"   podctl sim --listen /tmp/sim.sock --pods 110 --seed 7",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Usage: "unix `SOCKET` to create, with mode 0600; one that a process serves is refused"},
 			&cli.StringSliceFlag{Name: "delay", Usage: "delay of each call of a CRI method, as `METHOD=DURATION`; repeatable"},
 			&cli.StringSliceFlag{Name: "hang", Usage: "CRI `METHOD` whose calls never answer; repeatable"},
+			&cli.StringFlag{Name: "images", Usage: "YAML `FILE` with images that differ from one that exists and has only a shell"},
+			&cli.IntFlag{Name: "pods", Usage: "`NUMBER` of pods to start with, as of a kubelet"},
+			&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of these pods: the same seed, the same pods"},
 		},
 		Action: func(c *cli.Context) error {
 			opts, err := readSim(c)
@@ -56,13 +70,21 @@ func simCommand(e *shell.Env) *cmdline.Command {
 }
 
 func readSim(c *cli.Context) (simOptions, error) {
-	opts := simOptions{delays: map[string]time.Duration{}, hangs: c.StringSlice("hang")}
+	opts := simOptions{delays: map[string]time.Duration{}, hangs: c.StringSlice("hang"), pods: c.Int("pods"), seed: c.Uint64("seed")}
 	if c.String("listen") == "" {
 		return opts, shell.Usagef("--listen SOCKET is required")
 	}
 	var err error
 	if opts.socket, err = filepath.Abs(strings.TrimPrefix(c.String("listen"), "unix://")); err != nil {
 		return opts, err
+	}
+	if opts.pods < 0 {
+		return opts, shell.Usagef("--pods %d: want a number of pods", opts.pods)
+	}
+	if file := c.String("images"); file != "" {
+		if opts.images, err = bounded.Read(file, maxImagesFile); err != nil {
+			return opts, err
+		}
 	}
 	for _, text := range c.StringSlice("delay") {
 		method, value, _ := strings.Cut(text, "=")
@@ -101,6 +123,12 @@ func runSim(ctx context.Context, e *shell.Env, opts simOptions) error {
 	shell.Settle()
 	runtime, end := e.Simulate()
 	defer end()
+	if err := runtime.LoadImages(opts.images); err != nil {
+		return shell.Usagef("--images: %v", err)
+	}
+	if err := runtime.Fill(ctx, opts.pods, opts.seed); err != nil {
+		return err
+	}
 	for method, d := range opts.delays {
 		runtime.Delay(method, "", d)
 	}
@@ -111,6 +139,7 @@ func runSim(ctx context.Context, e *shell.Env, opts simOptions) error {
 	if err != nil {
 		return err
 	}
+	runtime.SetStorage(opts.socket)
 	served := make(chan error, 1)
 	go func() { served <- runtime.Serve(l) }()
 	fmt.Fprintf(e.Out, "unix://%s\n", opts.socket)
