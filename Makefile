@@ -60,6 +60,10 @@ conformance: ## run Kubernetes' own node tests with podctl and with the kubelet 
 	@hack/conformance run kubelet $(or $(RUNTIME),containerd) '$(ONLY)'
 	@hack/conformance page
 
+.PHONY: critest
+critest: build ## run Kubernetes' critest against podctl sim, and write docs/critest.md (ten minutes, needs root)
+	go -C test run ./critest $(CURDIR)/bin/podctl $(CURDIR)/docs
+
 .PHONY: bench
 bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG and its preemption against the kubelet's, kubectl podctl on 1,000 nodes, and idle pods
 	go test -run '^$$' -bench Plan ./internal/preempt
