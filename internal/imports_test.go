@@ -49,7 +49,7 @@ var exceptions = []row{
 	{"internal/node/render", []string{"internal/pod", "internal/sys/hint"}, "pure"},
 	{"internal/node/device", []string{"internal/pod", "internal/sys/hint"}, "pure; CDI specifications are read"},
 	{"internal/lab/relay", []string{"internal/sys"}, "passes bytes, and knows gRPC, not the CRI"},
-	{"internal/lab/trace", []string{"internal/lab/relay", "internal/pod"}, "pure"},
+	{"internal/lab/trace", []string{"internal/lab/relay", "internal/pod", "internal/sys/quantile"}, "pure"},
 	{"internal/owners/kubelet", []string{"internal/pod", "internal/sys"}, "a kubelet is asked without a runtime"},
 	{"cmd/podctl/internal/cmdline", []string{"internal/sys"}, "the order of flags, suggestions and help"},
 	{"cmd/podctl/internal/output", []string{"internal/fleet", "internal/sys"}, "tables, lists in kubectl's formats, JSON, escaping"},
@@ -64,7 +64,7 @@ var only = []struct {
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/pulls", "internal/cri/sim", "internal/lab/relay", "internal/lab/tape", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet"}},
 	{"github.com/containerd/containerd/api", []string{"internal/cri/pulls", "internal/cri/sim"}},
-	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/lab/tape", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/lab/bench", "internal/lab/tape", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
 	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
 	{"k8s.io/kubernetes", []string{"internal/desired/manifest"}},
 }

@@ -11,23 +11,33 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/podctl/podctl/test/live/bare"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/test/live/image"
 )
 
 // runBare runs the pods side by side with the calls that they need and no
 // other.
-func runBare(ctx context.Context, client *bare.Client, exits *bare.Exits, dir string, pods int) error {
+func runBare(ctx context.Context, own *bench.Pods, exits *bench.Exits, pods int) error {
 	return sideBySide(pods, func(i int) error {
-		p, err := startBare(ctx, client, dir, i, "true")
-		if err == nil {
-			err = exits.Wait(ctx, p)
-		}
+		p, err := own.Start(ctx, i)
 		if err != nil {
 			return err
 		}
-		return endBare(ctx, client, p)
+		if _, err := exits.Wait(ctx, p.ContainerID); err != nil {
+			return err
+		}
+		return own.Remove(ctx, p)
 	})
+}
+
+// ownPods are pods with nothing of podctl's but its client. The caller closes the client.
+func ownPods(ctx context.Context, endpoint, dir string, command ...string) (*bench.Pods, error) {
+	client, err := cri.Connect(ctx, cri.Options{Endpoint: cri.Endpoint{Runtime: endpoint}})
+	if err != nil {
+		return nil, err
+	}
+	return &bench.Pods{Client: client, Image: image.BusyboxName, Command: command, Mark: "test", LogDir: filepath.Join(dir, "logs")}, nil
 }
 
 // sideBySide does it for each pod at once.
@@ -39,22 +49,6 @@ func sideBySide(pods int, do func(i int) error) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-func startBare(ctx context.Context, client *bare.Client, dir string, i int, command ...string) (*bare.Pod, error) {
-	name := fmt.Sprintf("bare-%d", i)
-	logs := filepath.Join(dir, "logs", name)
-	if err := os.MkdirAll(logs, 0o755); err != nil {
-		return nil, err
-	}
-	return client.Start(ctx, bare.Spec{Name: name, Image: image.BusyboxName, Command: command, LogDir: logs})
-}
-
-func endBare(ctx context.Context, client *bare.Client, p *bare.Pod) error {
-	if err := client.Stop(ctx, p); err != nil {
-		return err
-	}
-	return client.Remove(ctx, p)
 }
 
 const manifest = `apiVersion: v1

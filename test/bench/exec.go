@@ -4,9 +4,7 @@ import (
 	"context"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/podctl/podctl/test/live/bare"
+	"github.com/podctl/podctl/internal/lab/bench"
 )
 
 // execRounds is how often each way of running a command is timed.
@@ -16,13 +14,13 @@ const execRounds = 25
 // by podctl, and by crictl if there is one in PATH, as whole processes, with and
 // without streams.
 func benchExec(ctx context.Context, o options) error {
-	return withSleeper(ctx, o, "bench-exec", func(client *bare.Client, p *bare.Pod) error {
+	return withSleeper(ctx, o, func(own *bench.Pods, p *bench.Pod) error {
 		process := func(program string, args ...string) func() (listing, error) {
 			return command(ctx, program, append([]string{"-r", o.endpoint, "exec"}, args...)...)
 		}
 		ways := []way{{name: "ExecSync alone", run: func() (listing, error) {
 			begin := time.Now()
-			_, err := client.Runtime.ExecSync(ctx, &runtimeapi.ExecSyncRequest{ContainerId: p.ContainerID, Cmd: []string{"true"}})
+			_, err := own.Client.ExecSync(ctx, p.ContainerID, []string{"true"}, 0)
 			return listing{took: time.Since(begin)}, err
 		}}}
 		if o.podctl != "" {

@@ -5,19 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"text/tabwriter"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/test/live/bare"
-	"github.com/podctl/podctl/test/live/image"
 )
 
 // benchExits measures how long after a container's exit, as the runtime dates
@@ -29,46 +25,32 @@ func benchExits(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	starter, err := bare.Dial(o.endpoint)
+	starter, err := ownPods(ctx, o.endpoint, dir, "sleep", "1")
 	if err != nil {
 		return err
 	}
-	defer starter.Close()
+	defer starter.Client.Close()
 	client, err := cri.Connect(ctx, cri.Options{Endpoint: cri.Endpoint{Runtime: o.endpoint}})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	version, err := client.Version(ctx)
-	if err != nil {
-		return err
-	}
 
 	watching, stop := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	defer watchers.Wait()
 	defer stop()
-	own := watchEvents(watching, &watchers, starter, o.exits)
-	hinted := watchExits(watching, &watchers, client, pleg.Options{Broadcasts: func(context.Context) bool { return version.BroadcastsEvents() }}, o.exits)
+	events := bench.WatchExits(watching, starter.Client)
+	hinted := watchExits(watching, &watchers, client, pleg.Options{Broadcasts: func(context.Context) bool { return client.Connected().BroadcastsEvents() }}, o.exits)
 	relisted := watchExits(watching, &watchers, unhinted{client}, pleg.Options{}, o.exits)
 
-	pods := make([]*bare.Pod, o.exits)
+	pods := make([]*bench.Pod, o.exits)
 	defer func() {
-		for _, p := range pods {
-			if p != nil && p.SandboxID != "" {
-				ctx := context.WithoutCancel(ctx)
-				err = errors.Join(err, starter.Stop(ctx, p), starter.Remove(ctx, p))
-			}
-		}
+		_, swept := starter.Sweep(context.WithoutCancel(ctx))
+		err = errors.Join(err, swept)
 	}()
 	for i := range pods {
-		name := fmt.Sprintf("exit-%d", i)
-		logs := filepath.Join(dir, name)
-		if err := os.Mkdir(logs, 0o755); err != nil {
-			return err
-		}
-		pods[i], err = starter.RunSandbox(ctx, bare.Spec{Name: name, Image: image.BusyboxName, Command: []string{"sleep", "1"}, LogDir: logs})
-		if err != nil {
+		if pods[i], err = starter.RunSandbox(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -76,6 +58,10 @@ func benchExits(ctx context.Context, o options) (err error) {
 		if err := starter.StartContainer(ctx, p); err != nil {
 			return err
 		}
+	}
+	own, err := lagsOf(ctx, starter, events, pods)
+	if err != nil {
+		return err
 	}
 
 	fmt.Printf("exit of a container to the PLEG's event, %d containers of one second\n", o.exits)
@@ -132,32 +118,22 @@ func watchExits(ctx context.Context, running *sync.WaitGroup, rt pleg.Runtime, o
 	return got
 }
 
-// watchEvents does the same with the runtime's own events, and yields nothing if
-// it has none.
-func watchEvents(ctx context.Context, running *sync.WaitGroup, client *bare.Client, exits int) <-chan []time.Duration {
+// lagsOf yields the lag of the runtime's own events, and nothing if it has none.
+func lagsOf(ctx context.Context, own *bench.Pods, events *bench.Exits, pods []*bench.Pod) (<-chan []time.Duration, error) {
 	got := make(chan []time.Duration, 1)
-	running.Go(func() {
-		defer close(got)
-		stream, err := client.Subscribe(ctx)
+	defer close(got)
+	var lags []time.Duration
+	for _, p := range pods {
+		lag, err := own.ExitLag(ctx, events, p)
 		if err != nil {
-			return
+			return nil, err
 		}
-		var latencies []time.Duration
-		for len(latencies) < exits {
-			ev, err := stream.Recv()
-			if err != nil {
-				return
-			}
-			now := time.Now()
-			for _, c := range ev.ContainersStatuses {
-				if c.Id == ev.ContainerId && ev.ContainerEventType == runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT {
-					latencies = append(latencies, now.Sub(time.Unix(0, c.FinishedAt)))
-				}
-			}
-		}
-		got <- latencies
-	})
-	return got
+		lags = append(lags, lag)
+	}
+	if !events.Polled {
+		got <- lags
+	}
+	return got, nil
 }
 
 // unhinted is a runtime without events.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podctl/podctl/test/live/bare"
+	"github.com/podctl/podctl/internal/lab/bench"
 )
 
 const (
@@ -26,7 +26,7 @@ func benchLogs(ctx context.Context, o options) error {
 	if o.podctl == "" {
 		return nil
 	}
-	return withSleeper(ctx, o, "bench-logs", func(_ *bare.Client, p *bare.Pod) error {
+	return withSleeper(ctx, o, func(_ *bench.Pods, p *bench.Pod) error {
 		size, err := writeLog(p.LogPath(), o.logSize)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/record"
 )
@@ -26,10 +27,17 @@ func atOnce(name string, run func(ctx context.Context, pods int) error) contende
 
 // benchPods measures whole lives of pods.
 func benchPods(ctx context.Context, o options) error {
-	return throughProxy(o, func(dir string, proxy *record.Proxy, client *bare.Client) error {
-		exits := client.Watch(ctx)
+	return throughProxy(o, func(dir string, proxy *record.Proxy, _ *bare.Client) error {
+		own, err := ownPods(ctx, proxy.Endpoint, dir, "true")
+		if err != nil {
+			return err
+		}
+		defer own.Client.Close()
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		exits := bench.WatchExits(watching, own.Client)
 		contenders := []contender{atOnce("bare", func(ctx context.Context, n int) error {
-			return runBare(ctx, client, exits, dir, n)
+			return runBare(ctx, own, exits, n)
 		})}
 		if o.podctl != "" {
 			contenders = append(contenders, atOnce("podctl", func(ctx context.Context, n int) error {

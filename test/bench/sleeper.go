@@ -5,29 +5,25 @@ import (
 	"errors"
 	"os"
 
-	"github.com/podctl/podctl/test/live/bare"
-	"github.com/podctl/podctl/test/live/image"
+	"github.com/podctl/podctl/internal/lab/bench"
 )
 
-// withSleeper calls do with a bare pod whose container sleeps, and removes the pod.
-func withSleeper(ctx context.Context, o options, name string, do func(*bare.Client, *bare.Pod) error) (err error) {
-	client, err := bare.Dial(o.endpoint)
+// withSleeper calls do with a pod whose container sleeps, and removes the pod.
+func withSleeper(ctx context.Context, o options, do func(*bench.Pods, *bench.Pod) error) (err error) {
+	dir, err := os.MkdirTemp("", "podctl-bench-")
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	logs, err := os.MkdirTemp("", "podctl-bench-")
+	defer os.RemoveAll(dir)
+	own, err := ownPods(ctx, o.endpoint, dir, "sleep", "3600")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(logs)
-	p, err := client.Start(ctx, bare.Spec{Name: name, Image: image.BusyboxName, Command: []string{"sleep", "3600"}, LogDir: logs})
+	defer own.Client.Close()
+	p, err := own.Start(ctx, 0)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		ctx := context.WithoutCancel(ctx)
-		err = errors.Join(err, client.Stop(ctx, p), client.Remove(ctx, p))
-	}()
-	return do(client, p)
+	defer func() { err = errors.Join(err, own.Remove(context.WithoutCancel(ctx), p)) }()
+	return do(own, p)
 }

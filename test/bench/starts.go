@@ -58,7 +58,7 @@ func (r *recipe) startAll(ctx context.Context, client *bare.Client, dir string, 
 		if started[i] == nil {
 			return nil
 		}
-		return endBare(ctx, client, started[i])
+		return errors.Join(client.Stop(ctx, started[i]), client.Remove(ctx, started[i]))
 	}))
 }
 

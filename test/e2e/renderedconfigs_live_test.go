@@ -101,7 +101,6 @@ func (p *place) runAsCrictl(sandbox *runtimeapi.PodSandboxConfig, container *run
 		p.t.Fatal(err)
 	}
 	defer c.Close()
-	exits := c.Watch(ctx)
 	pod := &bare.Pod{}
 	runp, err := c.Runtime.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{Config: sandbox})
 	if err != nil {
@@ -125,7 +124,7 @@ func (p *place) runAsCrictl(sandbox *runtimeapi.PodSandboxConfig, container *run
 	if _, err := c.Runtime.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: pod.ContainerID}); err != nil {
 		p.t.Fatalf("start: %v", err)
 	}
-	if err := exits.Wait(ctx, pod); err != nil {
+	if err := c.WaitExited(ctx, pod); err != nil {
 		p.t.Fatal(err)
 	}
 	status, err := c.Status(ctx, pod)

@@ -60,9 +60,8 @@ func TestPodRunsAndLeavesNothing(t *testing.T) {
 	Each(t, func(t *testing.T, rt *Instance) {
 		rt.Leftovers(t)
 		c := dial(t, rt)
-		exits := c.Watch(t.Context())
 		p := start(t, c, "sh", "-c", "echo hello; exit 3")
-		if err := exits.Wait(t.Context(), p); err != nil {
+		if err := c.WaitExited(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 		status, err := c.Status(t.Context(), p)

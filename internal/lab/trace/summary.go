@@ -3,9 +3,10 @@ package trace
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"time"
+
+	"github.com/podctl/podctl/internal/sys/quantile"
 )
 
 // slowest is how many calls a summary names.
@@ -72,18 +73,10 @@ func (s *Summary) Methods() []MethodSummary {
 	for _, name := range slices.Sorted(maps.Keys(s.methods)) {
 		d := s.methods[name]
 		took := slices.Sorted(slices.Values(d.took))
-		all = append(all, MethodSummary{name, d.count, d.errors, percentile(took, 0.5), percentile(took, 0.95), percentile(took, 0.99), d.max})
+		all = append(all, MethodSummary{name, d.count, d.errors, quantile.Of(took, 0.5), quantile.Of(took, 0.95), quantile.Of(took, 0.99), d.max})
 	}
 	return all
 }
 
 // Slowest returns the slowest calls, the slowest first.
 func (s *Summary) Slowest() []*Entry { return s.slow }
-
-// percentile returns the nearest rank of sorted durations, 0 of none.
-func percentile(sorted []time.Duration, p float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[int(math.Ceil(p*float64(len(sorted))))-1]
-}

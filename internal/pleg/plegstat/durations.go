@@ -1,9 +1,10 @@
 package plegstat
 
 import (
-	"math"
 	"slices"
 	"time"
+
+	"github.com/podctl/podctl/internal/sys/quantile"
 )
 
 // durationsKept is how many durations a percentile is computed from: the last ones.
@@ -32,9 +33,5 @@ func (d *Durations) Add(t time.Duration) {
 // Percentile returns the smallest duration that p percent of them do not
 // exceed, 0 if there are none.
 func (d *Durations) Percentile(p float64) time.Duration {
-	if len(d.last) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(d.last))
-	return sorted[max(0, int(math.Ceil(p/100*float64(len(sorted))))-1)]
+	return quantile.Of(slices.Sorted(slices.Values(d.last)), p/100)
 }

@@ -72,3 +72,16 @@ func List(endpoint string) ([]string, error) {
 	}
 	return all, nil
 }
+
+// Subscribe opens the event stream and returns once the runtime has the subscription.
+// A runtime without events says so when the stream is read.
+func (c *Client) Subscribe(ctx context.Context) (runtimeapi.RuntimeService_GetContainerEventsClient, error) {
+	events, err := c.Runtime.GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	// A server sends nothing when it accepts a stream, but it reads one connection
+	// in order: by its answer to this it has the subscription.
+	_, err = c.Runtime.Version(ctx, &runtimeapi.VersionRequest{})
+	return events, err
+}

@@ -180,3 +180,25 @@ func (c *Client) End(ctx context.Context, p *Pod) error {
 		}
 	}
 }
+
+// WaitExited returns when the pod's container has exited.
+func (c *Client) WaitExited(ctx context.Context, p *Pod) error {
+	for {
+		status, err := c.Status(ctx, p)
+		if err == nil && status.State == runtimeapi.ContainerState_CONTAINER_EXITED {
+			return nil
+		}
+		if err == nil {
+			select {
+			case <-time.After(pollEvery):
+				continue
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		return fmt.Errorf("wait for %s: %w", p.Name, err)
+	}
+}
+
+// pollEvery is how often WaitExited asks.
+const pollEvery = 10 * time.Millisecond

@@ -9,6 +9,7 @@ import (
 // Commands are the commands of the section, in the order of the help.
 func Commands(e *shell.Env) []*cmdline.Command {
 	return []*cmdline.Command{
+		benchCommand(e),
 		traceCommand(e),
 	}
 }

@@ -1,0 +1,176 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// Label is on every sandbox and container of a Pods; its value is the mark of the Pods.
+const Label = "podctl.io/bench"
+
+// Namespace is the namespace of its pods.
+const Namespace = "podctl-bench"
+
+// Pods makes pods of one container. Its methods are safe for concurrent use.
+type Pods struct {
+	Client *cri.Client
+	// Handler is the runtime handler, "" for the default.
+	Handler string
+	Image   string
+	Command []string
+	// Mark tells the pods from those of others; it is in their names.
+	Mark string
+	// LogDir is where the directories of their logs are created.
+	LogDir string
+}
+
+// Pod is a pod of a Pods.
+type Pod struct {
+	Name        string
+	SandboxID   string
+	ContainerID string // "" before StartContainer
+	config      *runtimeapi.PodSandboxConfig
+}
+
+// LogPath is the path of the container's log.
+func (p *Pod) LogPath() string { return filepath.Join(p.config.LogDirectory, logName) }
+
+const (
+	containerName = "c"
+	logName       = "c.log"
+)
+
+// Start makes the sandbox and starts the container. With an error, nothing of the pod is left,
+// as far as the runtime removes it.
+func (b *Pods) Start(ctx context.Context, number int) (*Pod, error) {
+	p, err := b.RunSandbox(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.StartContainer(ctx, p); err != nil {
+		return nil, errors.Join(err, b.Remove(context.WithoutCancel(ctx), p))
+	}
+	return p, nil
+}
+
+// RunSandbox makes the sandbox alone.
+func (b *Pods) RunSandbox(ctx context.Context, number int) (*Pod, error) {
+	name := fmt.Sprintf("podctl-bench-%s-%d", b.Mark, number)
+	dir := filepath.Join(b.LogDir, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	p := &Pod{Name: name, config: b.sandboxConfig(name, dir)}
+	var err error
+	p.SandboxID, err = b.Client.RunPodSandbox(ctx, p.config, b.Handler)
+	return p, err
+}
+
+// StartContainer makes the container in its sandbox, and starts it.
+func (b *Pods) StartContainer(ctx context.Context, p *Pod) error {
+	var err error
+	if p.ContainerID, err = b.Client.CreateContainer(ctx, p.SandboxID, b.containerConfig(p), p.config); err != nil {
+		return err
+	}
+	return b.Client.StartContainer(ctx, p.ContainerID)
+}
+
+func (b *Pods) sandboxConfig(name, logs string) *runtimeapi.PodSandboxConfig {
+	uid := string(uuid.NewUUID())
+	return &runtimeapi.PodSandboxConfig{
+		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: uid, Namespace: Namespace},
+		Hostname:     name,
+		LogDirectory: logs,
+		Labels:       map[string]string{pod.NameLabel: name, pod.NamespaceLabel: Namespace, pod.UIDLabel: uid, Label: b.Mark},
+		Linux:        &runtimeapi.LinuxPodSandboxConfig{},
+	}
+}
+
+func (b *Pods) containerConfig(p *Pod) *runtimeapi.ContainerConfig {
+	labels := maps.Clone(p.config.Labels)
+	labels[pod.ContainerNameLabel] = containerName
+	return &runtimeapi.ContainerConfig{
+		Metadata: &runtimeapi.ContainerMetadata{Name: containerName},
+		Image:    &runtimeapi.ImageSpec{Image: b.Image, UserSpecifiedImage: b.Image},
+		Command:  b.Command,
+		LogPath:  logName,
+		Labels:   labels,
+		Linux:    &runtimeapi.LinuxContainerConfig{},
+	}
+}
+
+// Remove stops and removes the pod.
+func (b *Pods) Remove(ctx context.Context, p *Pod) error { return b.remove(ctx, p.SandboxID) }
+
+func (b *Pods) remove(ctx context.Context, sandbox string) error {
+	if err := b.Client.StopPodSandbox(ctx, sandbox); err != nil {
+		return err
+	}
+	return b.Client.RemovePodSandbox(ctx, sandbox)
+}
+
+const (
+	// sweepers is how many pods are removed at once.
+	sweepers = 8
+	// sweepTries is how often a removal is tried, sweepPause apart: a busy containerd answers
+	// an error such as "ttrpc: closed" to a stop of what has just ended.
+	sweepTries = 10
+	sweepPause = 300 * time.Millisecond
+)
+
+// Sweep removes every sandbox of the runtime with the mark, and returns how many there were.
+func (b *Pods) Sweep(ctx context.Context) (int, error) {
+	pods, err := b.Client.ListPods(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var marked []string
+	for _, p := range pods {
+		for _, s := range p.Sandboxes {
+			if s.Labels[Label] == b.Mark {
+				marked = append(marked, s.ID)
+			}
+		}
+	}
+	return len(marked), atOnce(len(marked), sweepers, func(i int) error {
+		for try := 1; ; try++ {
+			err := b.remove(ctx, marked[i])
+			if err == nil || try == sweepTries || ctx.Err() != nil {
+				return err
+			}
+			time.Sleep(sweepPause)
+		}
+	})
+}
+
+// atOnce calls do for 0 to n-1, so many at once, and joins the errors.
+func atOnce(n, most int, do func(i int) error) error {
+	errs := make([]error, n)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(n, most) {
+		wg.Go(func() {
+			for i := range next {
+				errs[i] = do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return errors.Join(errs...)
+}
