@@ -24,10 +24,15 @@ func ServerOf(endpoint Endpoint) Server {
 	if !isUnix {
 		return Server{}
 	}
-	s := Server{PID: peerPID(path)}
-	if p, err := proc.Default.Read(s.PID); s.PID != 0 && err == nil {
+	return ServerAt(proc.Default, peerPID(path))
+}
+
+// ServerAt returns the server of a PID, the zero value for 0.
+func ServerAt(procs proc.FS, pid int) Server {
+	s := Server{PID: pid}
+	if p, err := procs.Read(pid); pid != 0 && err == nil {
 		s.Comm, s.State = p.Comm, p.State
-		s.Started, _ = proc.Default.Started(p)
+		s.Started, _ = procs.Started(p)
 	}
 	return s
 }

@@ -26,8 +26,8 @@ const (
 	// maxObjects bounds the JSON values with fields in a line, empty ones included: a message
 	// takes some hundred bytes of memory, however short it is written.
 	maxObjects = 1 << 20
-	// maxAnswers bounds the answers on a tape.
-	maxAnswers = 1 << 20
+	// maxLines bounds the lines of a tape.
+	maxLines = 1 << 20
 )
 
 // Header is the first line of a tape.
@@ -40,6 +40,8 @@ type Header struct {
 	// Runtime is the runtime's name and version, Endpoint where it was asked.
 	Runtime  string `json:"runtime"`
 	Endpoint string `json:"endpoint"`
+	// PID is the process that served it, 0 if that is not known.
+	PID int `json:"pid,omitempty"`
 	// Start is what all times of the tape count from.
 	Start time.Time `json:"start"`
 }
@@ -57,7 +59,13 @@ type line struct {
 	// why a stream has ended.
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Error  *failure        `json:"error,omitempty"`
-	// End is set in the last line: the number of answers before it.
+	// Owners are what the owners of the pods answered: owners.Saved. Node is the node at which
+	// pods arrive: arrival.Saved. File is a file of the host. Such lines have no Call; they stand
+	// after all answers, and are of that time.
+	Owners json.RawMessage `json:"owners,omitempty"`
+	Node   json.RawMessage `json:"node,omitempty"`
+	File   *File           `json:"file,omitempty"`
+	// End is set in the last line: the number of lines between the header and it.
 	End *int `json:"end,omitempty"`
 }
 

@@ -30,13 +30,15 @@ func NewMask(values [][]byte) *Mask { return &Mask{values: values} }
 
 // learn takes the secret values of a line, and its names and ids.
 func (m *Mask) learn(l *line) error {
-	tree, err := expanded(l.Answer)
-	if err != nil {
-		return err
+	for _, text := range []json.RawMessage{l.Answer, l.Owners, l.Node} {
+		tree, err := expanded(text)
+		if err != nil {
+			return err
+		}
+		_, values := secret.AnswerAndValues(tree, secret.NamesOf(nil))
+		m.values = append(m.values, values...)
+		m.addNames("", tree)
 	}
-	_, values := secret.AnswerAndValues(tree, secret.NamesOf(nil))
-	m.values = append(m.values, values...)
-	m.addNames("", tree)
 	return nil
 }
 
@@ -75,10 +77,26 @@ func (m *Mask) apply(l *line) error {
 		masked.Text = m.masker.Text(masked.Text)
 		l.Error = &masked
 	}
-	if l.Answer == nil {
+	if l.File != nil {
+		masked := *l.File
+		masked.Text = m.masker.Text(masked.Text)
+		m.masked += strings.Count(masked.Text, secret.Placeholder) - strings.Count(l.File.Text, secret.Placeholder)
+		l.File = &masked
+	}
+	for _, text := range []*json.RawMessage{&l.Answer, &l.Owners, &l.Node} {
+		if err := m.applyTo(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyTo masks an answer; nil is none.
+func (m *Mask) applyTo(text *json.RawMessage) error {
+	if *text == nil {
 		return nil
 	}
-	tree, err := expanded(l.Answer)
+	tree, err := expanded(*text)
 	if err != nil {
 		return err
 	}
@@ -87,7 +105,7 @@ func (m *Mask) apply(l *line) error {
 	if hidden, err = collapsed(hidden); err != nil {
 		return err
 	}
-	l.Answer, err = json.Marshal(hidden)
+	*text, err = json.Marshal(hidden)
 	return err
 }
 

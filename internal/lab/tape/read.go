@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pods/arrival"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -130,13 +132,29 @@ func (t *reader) add(text []byte) error {
 	}
 	t.last, t.tape.end = l.T, at
 	if l.End != nil {
-		if t.ended = true; *l.End != len(t.tape.calls) {
-			return fmt.Errorf("%d answers, of which %d are there", *l.End, len(t.tape.calls))
+		if t.ended = true; *l.End != t.line-2 {
+			return fmt.Errorf("%d lines, of which %d are there", *l.End, t.line-2)
 		}
 		return nil
 	}
-	if len(t.tape.calls) == maxAnswers {
-		return fmt.Errorf("more than %d answers", maxAnswers)
+	if t.line-1 > maxLines {
+		return fmt.Errorf("more than %d lines", maxLines)
+	}
+	switch {
+	case bytes.Count(l.Owners, []byte("{"))+bytes.Count(l.Node, []byte("{")) > maxObjects/8: // those of Kubernetes are large
+		return fmt.Errorf("more than %d objects in a line about owners or the node", maxObjects/8)
+	case l.Node != nil:
+		t.tape.node = &arrival.Saved{}
+		return json.Unmarshal(l.Node, t.tape.node)
+	case l.Owners != nil:
+		t.tape.owners = &owners.Saved{}
+		return json.Unmarshal(l.Owners, t.tape.owners)
+	case l.File != nil:
+		if len(t.tape.files) == 2*maxFiles {
+			return fmt.Errorf("more than %d files", 2*maxFiles)
+		}
+		t.tape.files = append(t.tape.files, *l.File)
+		return l.File.check()
 	}
 	m, known := methods()[l.Call]
 	if !known {

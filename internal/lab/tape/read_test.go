@@ -35,7 +35,7 @@ func TestReaderErrorsNameTheLine(t *testing.T) {
 		"header only":       {zipped(header), "f:2: the recording is cut off here"},
 		"cut in a line":     {zipped(header + answer[:20]), "f:2: the recording is cut off here"},
 		"cut between lines": {zipped(header + answer), "f:3: the recording is cut off here"},
-		"answers missing":   {zipped(header + end1), "f:2: 1 answers, of which 0 are there"},
+		"answers missing":   {zipped(header + end1), "f:2: 1 lines, of which 0 are there"},
 		"type":              {zipped(header + `{"t":"now"}` + "\n"), "f:2: json: cannot unmarshal string"},
 		"unknown call":      {zipped(header + `{"t":1,"call":"StopContainer","answer":{}}` + "\n"), `f:2: unknown call "StopContainer"`},
 		"no answer":         {zipped(header + `{"t":1,"call":"Version"}` + "\n"), "f:2: Version without an answer"},

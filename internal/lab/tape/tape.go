@@ -9,6 +9,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pods/arrival"
 )
 
 // Tape is a recording that was read. It is not changed any more.
@@ -17,6 +20,10 @@ type Tape struct {
 	// calls are in the order of their answers. byTopic are their numbers, ascending.
 	calls   []Call
 	byTopic map[topic][]int
+	// owners and node are nil, and files are none, if they were not recorded.
+	owners *owners.Saved
+	node   *arrival.Saved
+	files  []File
 	// end is when the recording ended.
 	end time.Time
 }
@@ -27,10 +34,11 @@ type topic struct{ method, about string }
 // End is when the recording ended: by then everything on it had been answered.
 func (t *Tape) End() time.Time { return t.end }
 
-// Events returns the events of the runtime, and the errors that ended their stream, in order.
-func (t *Tape) Events() []Call {
-	return slices.DeleteFunc(slices.Clone(t.calls), func(c Call) bool { return c.Method != methods()[eventsCall].full })
-}
+// Owners are what the owners of the pods answered at the end, nil if they were not asked.
+func (t *Tape) Owners() *owners.Saved { return t.owners }
+
+// Node is the node at which pods would have arrived at the end, nil if it was not recorded.
+func (t *Tape) Node() *arrival.Saved { return t.node }
 
 // add adds a call that came after all others.
 func (t *Tape) add(name string, c Call) error {

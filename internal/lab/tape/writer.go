@@ -15,6 +15,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/pods/arrival"
 )
 
 // Writer collects answers for a tape. It is safe for concurrent use.
@@ -91,11 +94,63 @@ func (w *Writer) Add(c Call) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.add(about, l, c.At)
+	return w.addCall(about, l, c.At)
 }
 
-// add adds a line. w.mu is held.
-func (w *Writer) add(about topic, l line, at time.Time) error {
+// AddOwners adds what the owners of the pods answered.
+func (w *Writer) AddOwners(answers owners.Saved) error {
+	return w.addObject(answers, func(l *line, text []byte) { l.Owners = text })
+}
+
+// AddNode adds the node at which pods arrive.
+func (w *Writer) AddNode(n arrival.Saved) error {
+	return w.addObject(n, func(l *line, text []byte) { l.Node = text })
+}
+
+func (w *Writer) addObject(object any, set func(*line, []byte)) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	var l line
+	set(&l, text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.add(l, len(text))
+}
+
+// AddFiles adds files of the node, all or none.
+func (w *Writer) AddFiles(files []File) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	size, lines := w.size, len(w.lines)
+	for i := range files {
+		if err := files[i].check(); err != nil {
+			continue // the name of a cgroup may be any
+		}
+		if err := w.add(line{File: &files[i]}, len(files[i].Path)+2*len(files[i].Text)); err != nil {
+			w.size, w.lines = size, w.lines[:lines]
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a line of a size in bytes. w.mu is held.
+func (w *Writer) add(l line, size int) error {
+	const overhead = 128 // of a line's other fields
+	size += overhead
+	if w.size+size > maxRecorded || size > maxLine-maxLine/8 || len(w.lines) == maxLines {
+		return ErrFull
+	}
+	w.size += size
+	l.T = w.at
+	w.lines = append(w.lines, l)
+	return nil
+}
+
+// addCall adds the line of a call. w.mu is held.
+func (w *Writer) addCall(about topic, l line, at time.Time) error {
 	told := l.Answer
 	if l.Error != nil {
 		told = []byte(l.Error.Code + " " + l.Error.Text)
@@ -107,14 +162,9 @@ func (w *Writer) add(about topic, l line, at time.Time) error {
 		}
 		w.last[about] = told
 	}
-	const overhead = 128 // of a line's other fields
-	size := len(l.Request) + len(told) + overhead
-	if w.size+size > maxRecorded || size > maxLine-maxLine/8 || len(w.lines) == maxAnswers {
-		return ErrFull
+	if err := w.add(l, len(l.Request)+len(told)); err != nil {
+		return err
 	}
-	w.size += size
-	l.T = w.at
-	w.lines = append(w.lines, l)
 	w.count.Answers++
 	switch {
 	case l.Error != nil && l.Error.Code != codes.OK.String():
@@ -166,7 +216,8 @@ func (w *Writer) Finish(to io.Writer, mask *Mask, end time.Time) (Count, error) 
 	}
 	w.at = max(w.at, end.Sub(w.header.Start).Nanoseconds())
 	if err == nil {
-		err = lines.Encode(line{T: w.at, End: &w.count.Answers})
+		n := len(w.lines)
+		err = lines.Encode(line{T: w.at, End: &n})
 	}
 	if err = errors.Join(err, zipped.Close()); err != nil {
 		return w.count, fmt.Errorf("write recording: %w", err)

@@ -61,6 +61,9 @@ func (o Options) named() bool {
 	return o.Sources.AskKubelet || o.Sources.Kubeconfig != "" || len(o.NodePods) > 0
 }
 
+// thisMachine is the source of what is allocatable on the machine that podctl runs on.
+const thisMachine = "this machine"
+
 // Read reads the node. The error is a *kubelet.UnseenError if a kubelet may use
 // the runtime that podctl cannot see.
 func Read(ctx context.Context, o Options) (*Node, error) {
@@ -68,7 +71,7 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Object: &v1.Node{}, Allocatable: "this machine"}
+	n := &Node{Object: &v1.Node{}, Allocatable: thisMachine}
 	if n.kubelet, err = o.Kubelet(ctx); err != nil && !o.named() {
 		return nil, err
 	}

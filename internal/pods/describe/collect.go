@@ -47,7 +47,7 @@ type Collector struct {
 	Pulls func(context.Context) ([]pulls.Pull, error)
 	// KernelLog reads the kernel's log.
 	KernelLog func() (KernelLog, error)
-	// Recorded: the pod is one of a recording, which has neither cgroups nor logs.
+	// Recorded: the pod is one of a recording, which has no logs and may have no cgroups.
 	Recorded bool
 	// LogLines is how many lines of the log of a failed container are read.
 	LogLines int
@@ -201,12 +201,11 @@ func (c *collection) readDetails(ctx context.Context) error {
 }
 
 func (c *collection) readCgroups(context.Context) error {
-	if c.Recorded {
-		return ErrNotRecorded
-	}
 	tree, err := cgroup.ScanPod(c.Cgroups, c.pod.UID)
 	if err == nil {
 		c.locked(func() { c.tree = tree })
+	} else if c.Recorded {
+		return ErrNotRecorded
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -48,9 +49,16 @@ func (g cgroups) mount(c proc.Cgroup) string {
 	return g.dir(c)
 }
 
-// frozenBy returns the file of the cgroup that freezes the process: its own or
-// the nearest above that asks for it; "" if it is not frozen.
+// frozenBy returns the file of the cgroup that freezes the process, by its path on the node: its
+// own or the nearest above that asks for it; "" if it is not frozen.
 func (g cgroups) frozenBy() string {
+	if file := g.freezer(); file != "" {
+		return filepath.Join(cgroup.Mounts, strings.TrimPrefix(file, g.root))
+	}
+	return ""
+}
+
+func (g cgroups) freezer() string {
 	for _, c := range g.of {
 		switch {
 		case c.Has("freezer"):

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -207,7 +208,7 @@ func TestFrozenCgroupIsTheNearestThatAsksForIt(t *testing.T) {
 			}
 			want := ""
 			if c.want != "" {
-				want = filepath.Join(h.cgroups, c.want)
+				want = filepath.Join(cgroup.Mounts, c.want)
 			}
 			if got := h.facts(runtime{PID: 8812}).Containers[0].Frozen; got != want {
 				t.Errorf("%q, want %q", got, want)

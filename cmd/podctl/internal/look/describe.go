@@ -12,7 +12,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
@@ -98,7 +97,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 		Runtime: s.Client, Kubelet: &s.Answers.Kubelet, Events: PodEvents(e, s.Paths.Root),
 		Pulls: func(ctx context.Context) ([]pulls.Pull, error) { return pulls.NewReader(s.Client, e.Now).List(ctx) },
 		Diagnose: diagnose.Collector{
-			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(), Now: e.Now, Server: cri.ServerOf(endpoint),
+			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(), Now: e.Now, Server: e.ServerOf(endpoint),
 		},
 	})
 }

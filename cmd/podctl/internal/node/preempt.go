@@ -18,6 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pods/arrival"
+	"github.com/podctl/podctl/internal/pods/describe"
 )
 
 // preemptOptions are the options of `podctl preempt`.
@@ -39,6 +40,7 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 		Usage:  "show which pods the kubelet would preempt for a critical pod, and why",
 		Args:   cmdline.Args{Instead: func(file string) string { return "podctl preempt --dry-run -f " + file }},
 		Effect: cmdline.Reads,
+		OnTape: true,
 		Description: "The pods on the node are those of the kubelet that uses the runtime, else of live podctl\n" +
 			"processes, unless --node-pods, --kubelet or --kubeconfig name other sources. It refuses if\n" +
 			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there, and if pods\n" +
@@ -68,6 +70,11 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 			}
 			if o.format, err = shell.ReadReportOutput(c); err != nil {
 				return err
+			}
+			for _, source := range []string{"node-pods", "reserved", "kubelet", "kubeconfig"} {
+				if e.Tape != nil && c.IsSet(source) {
+					return shell.Usagef("--%s is about another node, and cannot be combined with a recording", source)
+				}
 			}
 			switch {
 			case len(c.StringSlice("filename")) == 0:
@@ -119,6 +126,12 @@ func runPreempt(ctx context.Context, e *shell.Env, o preemptOptions) error {
 
 // readNode reads the node at which the pods arrive.
 func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Node, error) {
+	if e.Tape != nil {
+		if recorded := e.Tape.Tape().Node(); recorded != nil {
+			return recorded.Node(o.allocatable)
+		}
+		return nil, describe.ErrNotRecorded
+	}
 	p, err := o.Paths(cri.Endpoint{})
 	if err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ func recordCommand(e *shell.Env) *cmdline.Command {
 		Description: "Asks the runtime once for everything that only reads: its version, status and configuration,\n" +
 			"lists, the verbose status of each sandbox and container, images and statistics. With --for it\n" +
 			"goes on for that long, lists every --relist-period and after each event of the runtime, and\n" +
-			"records what changes. Ctrl-C ends it early, and the recording is complete.\n" +
+			"records what changes. Ctrl-C ends it early, and the recording is complete. At the end it\n" +
+			"records what the owners of the pods say, and the processes and cgroups of the node.\n" +
 			"podctl -r tape:FILE COMMAND looks at the recording, on any machine: podctl help recordings.\n" +
 			"Secrets are masked as in podctl report. Look through the file before you send it: zcat FILE.\n" +
 			"Only its owner can read the file. A file that exists is not replaced.\n" +
@@ -75,9 +76,13 @@ func runRecord(ctx context.Context, e *shell.Env, o recordOptions) error {
 	if err != nil {
 		return err
 	}
-	header := tape.Header{Podctl: shell.Version(), Host: hostname(), Runtime: client.Connected().String(), Endpoint: client.Endpoint().Runtime, Start: e.Now()}
+	header := tape.Header{Podctl: shell.Version(), Host: hostname(), Runtime: client.Connected().String(), Endpoint: client.Endpoint().Runtime, PID: cri.ServerOf(client.Endpoint()).PID, Start: e.Now()}
 	w := tape.NewWriter(header)
-	err = o.record(ctx, e, client, w)
+	recorder := &tape.Recorder{Runtime: client.RuntimeConn(), Image: client.ImageConn(), Now: e.Now, Writer: w}
+	err = o.record(ctx, e, client, recorder)
+	if err == nil {
+		err = e.UntilInterrupted(ctx, func(ctx context.Context) error { return o.recordNode(ctx, e, client, recorder) })
+	}
 	if errors.Is(err, tape.ErrFull) {
 		fmt.Fprintf(e.Errw, "warning: %v: what came later is not in it\n", err)
 		err = nil
@@ -98,8 +103,7 @@ func runRecord(ctx context.Context, e *shell.Env, o recordOptions) error {
 
 // record records until the time is over, or an interrupt, which is no error once everything was
 // asked.
-func (o recordOptions) record(ctx context.Context, e *shell.Env, client *cri.Client, w *tape.Writer) error {
-	r := &tape.Recorder{Runtime: client.RuntimeConn(), Image: client.ImageConn(), Now: e.Now, Writer: w}
+func (o recordOptions) record(ctx context.Context, e *shell.Env, client *cri.Client, r *tape.Recorder) error {
 	if err := e.UntilInterrupted(ctx, r.Snapshot); err != nil || o.last == 0 {
 		return err
 	}
@@ -135,13 +139,13 @@ func (o recordOptions) print(e *shell.Env, s RecordSummary) error {
 	if !o.format.IsTable() {
 		return o.format.NewStream(out).Print("", s)
 	}
-	_, err := io.WriteString(out, s.text()+"\n")
+	_, err := io.WriteString(out, o.text(s)+"\n")
 	return err
 }
 
-func (s RecordSummary) text() string {
+func (o recordOptions) text(s RecordSummary) string {
 	text := "recorded " + s.Runtime
-	if s.Seconds >= 1 {
+	if o.last > 0 {
 		text += " for " + output.Age(time.Duration(s.Seconds*float64(time.Second)))
 	}
 	text += ": " + output.Plural(s.Answers, "answer")

@@ -20,7 +20,6 @@ import (
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/report"
 	"github.com/podctl/podctl/internal/pods/starting"
-	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 func startingCommand(e *shell.Env) *cmdline.Command {
@@ -73,7 +72,7 @@ func runStarting(ctx context.Context, e *shell.Env, o podListOptions) error {
 			Describe: describe.Collector{
 				Dial: e.Dial, Cgroups: e.CgroupMounts(), Now: e.Now, Events: look.PodEvents(e, paths.Root), Recorded: e.Tape != nil, KernelLog: e.ReadKills, LogLines: logLines,
 			},
-			Proc: e.Procs, Cgroups: e.CgroupMounts(), Server: cri.ServerOf(endpoint), Now: e.Now, Log: readLog(e.Procs),
+			Proc: e.Procs, Cgroups: e.CgroupMounts(), Server: e.ServerOf(endpoint), Now: e.Now, Log: readLog(e),
 		}
 		return l.show(ctx, "no starting pods", func(client *cri.Client) {
 			l.collector.Runtime, l.collector.Describe.Runtime = client, client
@@ -139,9 +138,12 @@ func (l *startingLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) 
 }
 
 // readLog returns a reader of the end of the log of a process.
-func readLog(procs proc.FS) func(context.Context, int) ([]byte, error) {
+func readLog(e *shell.Env) func(context.Context, int) ([]byte, error) {
+	if e.Tape != nil {
+		return nil
+	}
 	return func(ctx context.Context, pid int) ([]byte, error) {
-		files, err := report.ReadLog(ctx, procs, pid, report.Journalctl)
+		files, err := report.ReadLog(ctx, e.Procs, pid, report.Journalctl)
 		if len(files) == 0 {
 			return nil, err
 		}

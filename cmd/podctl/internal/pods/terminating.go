@@ -62,7 +62,7 @@ func runTerminating(ctx context.Context, e *shell.Env, o podListOptions) error {
 		t.examine = t.examinePods
 		t.reader.Kubelet, t.reader.CountUndesired = owners.KubeletAlways, true
 		t.collector = diagnose.Collector{
-			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(), Now: e.Now, Server: cri.ServerOf(endpoint),
+			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(), Now: e.Now, Server: e.ServerOf(endpoint),
 		}
 		return t.show(ctx, "no terminating pods", func(client *cri.Client) { t.collector.Runtime = client })
 	})

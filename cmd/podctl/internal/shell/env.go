@@ -42,7 +42,8 @@ type Env struct {
 	Simulate func() (*sim.Runtime, func())
 	// Tape serves the recording that is looked at in place of a node; nil if none is: see
 	// OpenTape.
-	Tape *tape.Server
+	Tape     *tape.Server
+	recorded recordedHost
 	// SimOutlives: that runtime outlives this process, as a real one does.
 	SimOutlives bool
 	// Listen creates the control socket of an instance; Dial connects to one.

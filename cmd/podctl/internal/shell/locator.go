@@ -14,6 +14,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/sys/hint"
@@ -105,6 +106,9 @@ func (l *locator) byUID(text string) (t target.Target, err error) {
 	if err != nil {
 		return t, Usagef("uid:%s is not a user id", text)
 	}
+	if l.env.Tape != nil {
+		return t, fmt.Errorf("user namespaces: %w", describe.ErrNotRecorded)
+	}
 	pids, err := l.env.Procs.PIDs()
 	if err != nil {
 		return t, err
@@ -158,7 +162,10 @@ func (l *locator) byIP(text string) (t target.Target, err error) {
 		}
 	}
 	var node []netip.Addr
-	addresses, _ := net.InterfaceAddrs() // without them no pod is the only one of an address
+	var addresses []net.Addr // without them no pod is the only one of an address
+	if l.env.Tape == nil {
+		addresses, _ = net.InterfaceAddrs()
+	}
 	for _, a := range addresses {
 		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
 			node = append(node, prefix.Addr().Unmap())
@@ -201,6 +208,9 @@ func (l *locator) byPort(text string) ([]target.Target, error) {
 
 // listeners returns the processes that listen on a port of the host.
 func (l *locator) listeners(port target.Port) ([]target.Lineage, error) {
+	if l.env.Tape != nil {
+		return nil, fmt.Errorf("processes that listen: %w", describe.ErrNotRecorded)
+	}
 	sockets, err := l.env.Procs.Listeners(l.onHost())
 	if err != nil {
 		return nil, err

@@ -1,8 +1,10 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,7 +19,6 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/sys/hint"
-	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // nowhere is a directory that cannot be: a file in it is not gone, it cannot be looked for.
@@ -47,20 +48,43 @@ func OpenTape(e *Env, c *cli.Context, command *cmdline.Command) (closeTape func(
 		return nil, err
 	}
 	outside, opened := *e, e.Now()
-	e.Tape = tape.Serve(t)
-	e.Now = func() time.Time { return t.End().Add(outside.Now().Sub(opened)).Local() }
-	e.Procs, e.Journal, e.KernelLog = proc.FS(nowhere), nil, nil
-	e.Dial = func(context.Context, string) (net.Conn, error) { return nil, describe.ErrNotRecorded }
-	return func() {
-		e.Tape.Close()
+	dir, err := os.MkdirTemp("", "podctl-tape")
+	if err != nil {
+		return nil, err
+	}
+	closeTape = func() {
+		if e.Tape != nil {
+			e.Tape.Close()
+		}
 		*e = outside
-	}, nil
+		_ = os.RemoveAll(dir) // a temporary directory
+	}
+	procs, cgroups, err := t.WriteFiles(dir)
+	if err != nil {
+		closeTape()
+		return nil, err
+	}
+	e.Tape, e.recorded = tape.Serve(t), recordedHost{cmp.Or(cgroups, nowhere), owners.NotAsked()}
+	e.Now = func() time.Time { return t.End().Add(outside.Now().Sub(opened)).Local() }
+	e.Procs, e.Journal, e.KernelLog = cmp.Or(procs, nowhere), nil, nil
+	e.Dial = func(context.Context, string) (net.Conn, error) { return nil, describe.ErrNotRecorded }
+	if saved := t.Owners(); saved != nil {
+		e.recorded.owners, e.Dial = saved.Answers(), saved.Dial
+	}
+	return closeTape, nil
+}
+
+// recordedHost is the host of a recording: where its cgroups are, and what the owners of its
+// pods answered.
+type recordedHost struct {
+	cgroups string
+	owners  *owners.Answers
 }
 
 // CgroupMounts is where the cgroups of the node are mounted.
 func (e *Env) CgroupMounts() string {
 	if e.Tape != nil {
-		return nowhere
+		return e.recorded.cgroups
 	}
 	return cgroup.Mounts
 }
@@ -74,9 +98,12 @@ func (e *Env) ReadKills() (describe.KernelLog, error) {
 }
 
 // RecordedOwners are what the owners of recorded pods answered, nil where a node is looked at.
-func (e *Env) RecordedOwners() *owners.Answers {
-	if e.Tape == nil {
-		return nil
+func (e *Env) RecordedOwners() *owners.Answers { return e.recorded.owners }
+
+// ServerOf returns the process that serves the endpoint.
+func (e *Env) ServerOf(endpoint cri.Endpoint) cri.Server {
+	if e.Tape != nil {
+		return cri.ServerAt(e.Procs, e.Tape.Tape().Header.PID)
 	}
-	return owners.NotAsked()
+	return cri.ServerOf(endpoint)
 }
