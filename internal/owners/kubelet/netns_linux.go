@@ -1,13 +1,10 @@
 package kubelet
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"runtime"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/podctl/podctl/internal/sys/netns"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -25,32 +22,10 @@ func inNetworkOf(pid int, do func() error) error {
 	if theirs == ours {
 		return do()
 	}
-	result := make(chan error, 1)
-	go func() { result <- onThreadIn(pid, do) }()
-	return <-result
-}
-
-// onThreadIn runs a function on a thread in the network namespace of a process. If the
-// thread cannot be changed back, the goroutine stays locked to it, and both end.
-func onThreadIn(pid int, do func() error) error {
-	runtime.LockOSThread()
-	own, err := os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()))
+	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if err != nil {
 		return err
 	}
-	defer own.Close()
-	theirs, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
-	if err != nil {
-		return err
-	}
-	defer theirs.Close()
-	if err := unix.Setns(int(theirs.Fd()), unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("enter the network namespace of process %d: %w", pid, err)
-	}
-	err = do()
-	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
-		return errors.Join(err, back)
-	}
-	runtime.UnlockOSThread()
-	return err
+	defer namespace.Close()
+	return netns.Do(namespace, do)
 }

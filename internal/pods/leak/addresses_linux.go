@@ -1,47 +1,37 @@
 package leak
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"runtime"
+	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podctl/podctl/internal/sys/netns"
 )
 
 // addressesIn enters the network namespace at a path to read its addresses.
-func addressesIn(path, ns string) ([]Address, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func addressesIn(path, ns string) (addresses []Address, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = unix.Close(fd) }() // it is only read
+	defer func() { _ = f.Close() }() // it is only read
 	var st unix.Stat_t
 	var where unix.Statfs_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
-	}
-	if err := unix.Fstatfs(fd, &where); err != nil {
+	if err := errors.Join(unix.Fstat(int(f.Fd()), &st), unix.Fstatfs(int(f.Fd()), &where)); err != nil {
 		return nil, err
 	}
 	if where.Type != unix.NSFS_MAGIC || fmt.Sprintf("net:[%d]", st.Ino) != ns {
 		return nil, errChanged
 	}
-	type answer struct {
-		addresses []Address
-		err       error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		var a answer
-		if a.err = unix.Setns(fd, unix.CLONE_NEWNET); a.err == nil {
-			a.addresses, a.err = ownAddresses()
-		}
-		answers <- a
-	}()
-	a := <-answers
-	return a.addresses, a.err
+	err = netns.Do(f, func() (err error) {
+		addresses, err = ownAddresses()
+		return err
+	})
+	return addresses, err
 }
 
 // ownAddresses are those of the network namespace of this thread.

@@ -1,0 +1,2 @@
+// Package netns runs functions in other network namespaces.
+package netns
