@@ -62,7 +62,7 @@ conformance: ## run Kubernetes' own node tests with podctl and with the kubelet 
 
 .PHONY: critest
 critest: build ## run Kubernetes' critest against podctl sim, and write docs/critest.md (ten minutes, needs root)
-	go -C test run ./critest $(CURDIR)/bin/podctl $(CURDIR)/docs
+	@hack/critest $(BIN)/podctl
 
 .PHONY: bench
 bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG and its preemption against the kubelet's, kubectl podctl on 1,000 nodes, and idle pods

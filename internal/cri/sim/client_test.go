@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -25,6 +27,27 @@ func (n *node) exec(id, script string) (stdout, stderr string) {
 		n.t.Fatal(err)
 	}
 	return string(resp.Stdout), string(resp.Stderr)
+}
+
+// TestEveryMethodIsAnswered, but those that containerd does not implement.
+func TestEveryMethodIsAnswered(t *testing.T) {
+	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
+		for _, method := range sim.Methods() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of streams
+			defer cancel()
+			var err error
+			for _, service := range []string{"Runtime", "Image"} { // of one of them it is
+				answer := &emptypb.Empty{}
+				if err = n.cc.Invoke(ctx, "/runtime.v1."+service+"Service/"+method, answer, answer); status.Code(err) != codes.Unimplemented {
+					break
+				}
+			}
+			missing := slices.Contains([]string{"CheckpointPod", "RestorePod"}, method)
+			if got := status.Code(err) == codes.Unimplemented; got != missing {
+				t.Errorf("%s: %v", method, err)
+			}
+		}
+	})
 }
 
 // TestShortIDs: crictl passes on the beginning of an id that somebody types.

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -65,7 +66,21 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	if err := invalidConfig(req.Config); err != nil {
 		return nil, errorf(codes.Unknown, "failed to generate container %q spec: %v", id, err)
 	}
-	c := &container{id: id, name: name, sandbox: s, config: req.Config, image: img, exited: make(chan struct{})}
+	config := req.Config
+	for n, m := range config.Mounts {
+		if m.Image == nil {
+			continue
+		}
+		volume := r.resolve(m.Image.Image)
+		if volume == nil {
+			return nil, errorf(codes.NotFound, "failed to mount image volume: failed to resolve image %q: not found", m.Image.Image)
+		}
+		if config == req.Config {
+			config = proto.CloneOf(config)
+		}
+		config.Mounts[n].Image.ImageRef = volume.id
+	}
+	c := &container{id: id, name: name, sandbox: s, config: config, image: img, exited: make(chan struct{})}
 	if err := r.scriptFor(c).CreateErr; err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -36,7 +35,7 @@ func (c *container) status() *runtimeapi.ContainerStatus {
 		StartedAt: c.startedAt, FinishedAt: c.finishedAt, ExitCode: c.exitCode,
 		Image: &runtimeapi.ImageSpec{Image: c.image.ref}, ImageRef: c.image.digest(), ImageId: c.image.id,
 		Reason: c.reason, Message: c.message,
-		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.mounts(),
+		Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations(), Mounts: c.config.GetMounts(),
 		LogPath:    c.logPath,
 		StopSignal: c.stopSignal(),
 		User:       c.user(),
@@ -48,21 +47,6 @@ func (c *container) status() *runtimeapi.ContainerStatus {
 		}
 	}
 	return s
-}
-
-// mounts are those of the config, with the ids of images.
-func (c *container) mounts() []*runtimeapi.Mount {
-	mounts := slices.Clone(c.config.GetMounts())
-	for n, m := range mounts {
-		if m.Image != nil {
-			mounts[n] = proto.CloneOf(m)
-			mounts[n].Image.ImageRef = "sha256:" + hexSum(normalizeRef(m.Image.Image))
-			if strings.HasPrefix(m.Image.Image, "sha256:") {
-				mounts[n].Image.ImageRef = m.Image.Image
-			}
-		}
-	}
-	return mounts
 }
 
 func (c *container) user() *runtimeapi.ContainerUser {

@@ -18,6 +18,7 @@ import (
 type node struct {
 	t   *testing.T
 	sim *sim.Runtime
+	cc  *grpc.ClientConn
 	rt  runtimeapi.RuntimeServiceClient
 	img runtimeapi.ImageServiceClient
 }
@@ -34,7 +35,7 @@ func bubble(t *testing.T, o sim.Options, f func(*testing.T, *node)) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { cc.Close(); r.Close() })
-		f(t, &node{t, r, runtimeapi.NewRuntimeServiceClient(cc), runtimeapi.NewImageServiceClient(cc)})
+		f(t, &node{t, r, cc, runtimeapi.NewRuntimeServiceClient(cc), runtimeapi.NewImageServiceClient(cc)})
 	})
 }
 

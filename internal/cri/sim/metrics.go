@@ -56,7 +56,7 @@ func (r *Runtime) ListMetricDescriptors(context.Context, *runtimeapi.ListMetricD
 func (r *Runtime) ListPodSandboxMetrics(context.Context, *runtimeapi.ListPodSandboxMetricsRequest) (*runtimeapi.ListPodSandboxMetricsResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	resp := &runtimeapi.ListPodSandboxMetricsResponse{}
+	resp, running := &runtimeapi.ListPodSandboxMetricsResponse{}, r.runningBySandbox()
 	for _, s := range r.sandboxes {
 		if !s.ready {
 			continue
@@ -69,10 +69,8 @@ func (r *Runtime) ListPodSandboxMetrics(context.Context, *runtimeapi.ListPodSand
 			}
 			pod.Metrics = append(pod.Metrics, r.metric(name, moved, s, "POD", s.id, "", "eth0"))
 		}
-		for _, c := range r.inSandbox(s) {
-			if c.state == runtimeapi.ContainerState_CONTAINER_RUNNING {
-				pod.ContainerMetrics = append(pod.ContainerMetrics, r.containerMetrics(c))
-			}
+		for _, c := range running[s] {
+			pod.ContainerMetrics = append(pod.ContainerMetrics, r.containerMetrics(c))
 		}
 		resp.PodMetrics = append(resp.PodMetrics, pod)
 	}

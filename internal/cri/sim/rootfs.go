@@ -14,8 +14,12 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// fileLimit is how much of a file of the host a container reads, in bytes.
-const fileLimit = 1 << 20
+// fileLimit is how large a file of a container is at most, in bytes, and how much of one of
+// the host it reads; filesLimit is how many files can be written.
+const (
+	fileLimit  = 1 << 20
+	filesLimit = 4096
+)
 
 // layer is files that were written, by path; nil are those that were removed.
 type layer struct {
@@ -32,14 +36,18 @@ func (l *layer) get(name string) (text *string, known bool) {
 	return text, known
 }
 
-func (l *layer) set(name string, text *string) {
+func (l *layer) set(name string, text *string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if _, known := l.files[name]; !known && len(l.files) == filesLimit || text != nil && len(*text) > fileLimit {
+		return syscall.ENOSPC
+	}
 	l.files[name] = text
+	return nil
 }
 
 // rootfs is the files of a container. Those of mounts are read from the host, and what is
-// written there is kept in memory for every container that mounts them; but the file of the
+// written there is kept in memory for the containers of the pod; but the file of the
 // termination message is written.
 type rootfs struct {
 	own, volumes *layer
@@ -55,7 +63,6 @@ type place struct {
 	key      string
 	host     bool // key is a path of the host
 	readonly bool
-	image    bool // key is a path in an image
 }
 
 func (r *rootfs) find(name string) place {
@@ -70,7 +77,7 @@ func (r *rootfs) find(name string) place {
 		ro := r.security.GetReadonlyRootfs() || slices.ContainsFunc(r.security.GetReadonlyPaths(), func(p string) bool { return isBelow(name, p) })
 		return place{layer: r.own, key: name, readonly: ro}
 	case in.Image != nil:
-		return place{layer: newLayer(), key: path.Join("/", in.ImageSubPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), readonly: true, image: true}
+		return place{layer: newLayer(), key: path.Join("/", in.ImageSubPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), readonly: true}
 	}
 	return place{layer: r.volumes, key: filepath.Join(in.HostPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), host: true, readonly: in.Readonly}
 }
@@ -130,8 +137,7 @@ func (r *rootfs) write(name, text string, add bool) error {
 	if name == r.message && at.host {
 		return os.WriteFile(at.key, []byte(text), 0o600)
 	}
-	at.set(at.key, &text)
-	return nil
+	return at.set(at.key, &text)
 }
 
 // remove removes a file.
@@ -143,8 +149,7 @@ func (r *rootfs) remove(name string) error {
 	if _, err := r.read(name); err != nil {
 		return err
 	}
-	at.set(at.key, nil)
-	return nil
+	return at.set(at.key, nil)
 }
 
 // list returns the names in a directory, sorted.

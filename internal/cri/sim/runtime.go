@@ -60,7 +60,6 @@ type Runtime struct {
 	lastID     int
 	lastStamp  time.Time
 	faults     []*fault
-	volumes    *layer // what was written to mounts
 	transfers  []*transfer
 	calls      []Call
 	events     eventState
@@ -83,7 +82,6 @@ func New(o Options) *Runtime {
 		scripts:    map[string][]Script{},
 		ips:        map[int]bool{},
 		ports:      map[string]map[uint16]func(io.ReadWriteCloser){},
-		volumes:    newLayer(),
 	}
 	r.gate = newGate(r.newServer)
 	return r

@@ -20,7 +20,8 @@ type sandbox struct {
 	handler   string
 	createdAt int64
 	ready     bool
-	ip        int // 0 is none
+	ip        int    // 0 is none
+	volumes   *layer // what was written to mounts
 }
 
 func (s *sandbox) namespaces() *runtimeapi.NamespaceOption {
@@ -73,7 +74,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 			return nil, errorf(codes.Unknown, "failed to start sandbox %q: %v", id, err)
 		}
 	}
-	s := &sandbox{id: id, name: name, config: req.Config, handler: req.RuntimeHandler, ready: true}
+	s := &sandbox{id: id, name: name, config: req.Config, handler: req.RuntimeHandler, ready: true, volumes: newLayer()}
 	if !s.hostNetwork() {
 		if r.network != "" {
 			return nil, errorf(codes.Unknown, "failed to setup network for sandbox %q: %s", id, r.network)

@@ -91,7 +91,7 @@ func (s *shell) kill(args []string) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		name, args = signalName(args[0][1:]), args[1:]
 	}
-	if slices.Equal(args, []string{"1"}) && !(name == "SIGKILL" && s.p.ownPIDs) {
+	if slices.Equal(args, []string{"1"}) && (name != "SIGKILL" || !s.p.ownPIDs) {
 		s.p.signal(name)
 	}
 }

@@ -91,7 +91,7 @@ func (r *Runtime) PodSandboxStats(_ context.Context, req *runtimeapi.PodSandboxS
 	case !s.ready:
 		return nil, errorf(codes.Unknown, "failed to decode pod sandbox metrics %s: failed to get pod sandbox container metrics since sandbox container is not running", s.id)
 	}
-	return &runtimeapi.PodSandboxStatsResponse{Stats: r.sandboxStats(s)}, nil
+	return &runtimeapi.PodSandboxStatsResponse{Stats: r.sandboxStats(s, r.runningBySandbox())}, nil
 }
 
 // ListPodSandboxStats answers that each ready sandbox with an address of its own
@@ -99,25 +99,34 @@ func (r *Runtime) PodSandboxStats(_ context.Context, req *runtimeapi.PodSandboxS
 func (r *Runtime) ListPodSandboxStats(_ context.Context, req *runtimeapi.ListPodSandboxStatsRequest) (*runtimeapi.ListPodSandboxStatsResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := req.GetFilter()
+	f, running := req.GetFilter(), r.runningBySandbox()
 	resp := &runtimeapi.ListPodSandboxStatsResponse{}
 	for _, s := range r.sandboxes {
 		if s.ready && s.ip != 0 && strings.HasPrefix(s.id, f.GetId()) && selects(f.GetLabelSelector(), s.config.GetLabels()) {
-			resp.Stats = append(resp.Stats, r.sandboxStats(s))
+			resp.Stats = append(resp.Stats, r.sandboxStats(s, running))
 		}
 	}
 	slices.SortFunc(resp.Stats, func(a, b *runtimeapi.PodSandboxStats) int { return cmp.Compare(a.Attributes.Id, b.Attributes.Id) })
 	return resp, nil
 }
 
+// runningBySandbox are the running containers. r.mu is held.
+func (r *Runtime) runningBySandbox() map[*sandbox][]*container {
+	all := map[*sandbox][]*container{}
+	for _, c := range r.containers {
+		if c.state == runtimeapi.ContainerState_CONTAINER_RUNNING {
+			all[c.sandbox] = append(all[c.sandbox], c)
+		}
+	}
+	return all
+}
+
 // sandboxStats is what a ready sandbox uses. r.mu is held.
-func (r *Runtime) sandboxStats(s *sandbox) *runtimeapi.PodSandboxStats {
+func (r *Runtime) sandboxStats(s *sandbox, running map[*sandbox][]*container) *runtimeapi.PodSandboxStats {
 	now, moved := r.opts.Clock().UnixNano(), value(r.bytesMoved(s))
 	cpu, memory := uint64(0), uint64(0)
-	for _, c := range r.inSandbox(s) {
-		if c.state == runtimeapi.ContainerState_CONTAINER_RUNNING {
-			cpu, memory = cpu+r.cpuUsed(c), memory+c.process.memory.Load()
-		}
+	for _, c := range running[s] {
+		cpu, memory = cpu+r.cpuUsed(c), memory+c.process.memory.Load()
 	}
 	return &runtimeapi.PodSandboxStats{
 		Attributes: &runtimeapi.PodSandboxAttributes{Id: s.id, Metadata: s.config.GetMetadata(), Labels: s.config.GetLabels(), Annotations: s.config.GetAnnotations()},

@@ -37,7 +37,7 @@ func container(t *testing.T, r *sim.Runtime, argv ...string) (sandbox, id string
 	}
 	c, err := r.CreateContainer(ctx, &runtimeapi.CreateContainerRequest{
 		PodSandboxId: s.PodSandboxId, SandboxConfig: config,
-		Config: &runtimeapi.ContainerConfig{Metadata: &runtimeapi.ContainerMetadata{Name: "c"}, Image: image, Command: argv},
+		Config: &runtimeapi.ContainerConfig{Metadata: &runtimeapi.ContainerMetadata{Name: "c"}, Image: image, Command: argv, Stdin: true, StdinOnce: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +113,33 @@ func TestURLIsUsedOnce(t *testing.T) {
 	}
 	if err := Run(t.Context(), s); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("second use: %v", err)
+	}
+}
+
+// What is typed arrives at the container's shell, and at one that is executed.
+func TestRunTypesIntoShells(t *testing.T) {
+	r := simulated(t)
+	_, id := container(t, r, "sh")
+	var out bytes.Buffer
+	if err := Run(t.Context(), Session{URL: execURL(t, r, id, true, "sh"), Stdin: strings.NewReader("if true\nthen echo a; fi\ncat\nb"), Stdout: &out, Stderr: &out}); err != nil || out.String() != "a\nb" {
+		t.Errorf("exec: %v, %q", err, out.String())
+	}
+	terminal, err := r.Exec(t.Context(), &runtimeapi.ExecRequest{ContainerId: id, Cmd: []string{"sh"}, Stdin: true, Stdout: true, Tty: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	err = Run(t.Context(), Session{URL: terminal.Url, TTY: true, Stdin: strings.NewReader("echoo\x7f a\rexit 4\r"), Stdout: &out})
+	if exit, ok := errors.AsType[*ExitError](err); !ok || exit.Code != 4 || !strings.Contains(out.String(), "/ # ") || !strings.Contains(out.String(), "\r\na\r\n") {
+		t.Errorf("exec with a terminal: %v, %q", err, out.String())
+	}
+	attach, err := r.Attach(t.Context(), &runtimeapi.AttachRequest{ContainerId: id, Stdin: true, Stdout: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if err := Run(t.Context(), Session{URL: attach.Url, Stdin: strings.NewReader("echo typed\n"), Stdout: &out}); err != nil || out.String() != "typed\n" {
+		t.Errorf("attach: %v, %q", err, out.String())
 	}
 }
 

@@ -1,6 +1,10 @@
 package main
 
-import "regexp"
+import (
+	"regexp"
+
+	"github.com/podctl/podctl/test/junit"
+)
 
 // known is why specs fail with podctl. It holds for failures that match both patterns.
 type known struct {
@@ -27,10 +31,10 @@ var knownFailures = []known{
 }
 
 // explain returns what is known of a failure of a spec, nil if nothing is.
-func explain(spec string, r result) *known {
+func explain(spec string, r junit.Result) *known {
 	for i := range knownFailures {
 		k := &knownFailures[i]
-		if (k.spec == nil || k.spec.MatchString(spec)) && (k.text == nil || k.text.MatchString(r.why)) {
+		if (k.spec == nil || k.spec.MatchString(spec)) && (k.text == nil || k.text.MatchString(r.Why)) {
 			return k
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/podctl/podctl/test/junit"
 )
 
 // runtimes are the kinds of hack/runtime, and their names on the page.
@@ -30,11 +32,11 @@ func main() {
 func write(dir, docs string) error {
 	var all []comparison
 	for _, r := range runtimes {
-		podctl, err := readResults(filepath.Join(dir, r.kind, "podctl"))
+		podctl, err := junit.Read(filepath.Join(dir, r.kind, "podctl"))
 		if err != nil {
 			return err
 		}
-		kubelet, err := readResults(filepath.Join(dir, r.kind, "kubelet"))
+		kubelet, err := junit.Read(filepath.Join(dir, r.kind, "kubelet"))
 		if err != nil {
 			return err
 		}
@@ -52,7 +54,7 @@ func write(dir, docs string) error {
 	for _, c := range all {
 		for _, s := range c.specs {
 			if s.unexplained() {
-				unexplained = append(unexplained, fmt.Errorf("%s: no reason is known: %s: %s", c.runtime, s.name, firstLine(s.podctl.why)))
+				unexplained = append(unexplained, fmt.Errorf("%s: no reason is known: %s: %s", c.runtime, s.name, firstLine(s.podctl.Why)))
 			}
 		}
 	}

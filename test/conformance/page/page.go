@@ -7,13 +7,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/test/junit"
 )
 
 // spec is a spec with its results on both sides; a side on which it did not run has no
 // outcome.
 type spec struct {
 	name            string
-	podctl, kubelet result
+	podctl, kubelet junit.Result
 }
 
 // comparison is what was seen on one runtime.
@@ -22,9 +24,9 @@ type comparison struct {
 	specs   []spec // by name
 }
 
-func compare(runtime string, podctl, kubelet results) comparison {
+func compare(runtime string, podctl, kubelet junit.Results) comparison {
 	names := map[string]bool{}
-	for _, side := range []results{podctl, kubelet} {
+	for _, side := range []junit.Results{podctl, kubelet} {
 		for name := range side {
 			names[name] = true
 		}
@@ -38,7 +40,7 @@ func compare(runtime string, podctl, kubelet results) comparison {
 
 // unexplained reports whether the spec fails with podctl alone, and nobody knows why.
 func (s spec) unexplained() bool {
-	return s.podctl.outcome == failed && s.kubelet.outcome != failed && explain(s.name, s.podctl) == nil
+	return s.podctl.Outcome == junit.Failed && s.kubelet.Outcome != junit.Failed && explain(s.name, s.podctl) == nil
 }
 
 const head = `# Kubernetes' own node tests
@@ -90,17 +92,17 @@ func (c comparison) renderCounts(b *strings.Builder) {
 	fmt.Fprintf(b, "| **all** | %s | %s |\n", count(c.specs, spec.onPodctl), count(c.specs, spec.onKubelet))
 }
 
-func (s spec) onPodctl() result  { return s.podctl }
-func (s spec) onKubelet() result { return s.kubelet }
+func (s spec) onPodctl() junit.Result  { return s.podctl }
+func (s spec) onKubelet() junit.Result { return s.kubelet }
 
 // count prints how many specs had each outcome on a side.
-func count(specs []spec, side func(spec) result) string {
-	n := map[outcome]int{}
+func count(specs []spec, side func(spec) junit.Result) string {
+	n := map[junit.Outcome]int{}
 	for _, s := range specs {
-		n[side(s).outcome]++
+		n[side(s).Outcome]++
 	}
 	var parts []string
-	for _, o := range []outcome{passed, failed, skipped} {
+	for _, o := range []junit.Outcome{junit.Passed, junit.Failed, junit.Skipped} {
 		if n[o] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[o], o))
 		}
@@ -112,7 +114,7 @@ func count(specs []spec, side func(spec) result) string {
 func (c comparison) renderFailures(b *strings.Builder) {
 	byReason := map[string][]spec{}
 	for _, s := range c.specs {
-		if s.podctl.outcome == failed || s.kubelet.outcome == failed {
+		if s.podctl.Outcome == junit.Failed || s.kubelet.Outcome == junit.Failed {
 			byReason[s.why()] = append(byReason[s.why()], s)
 		}
 	}
@@ -126,20 +128,20 @@ func (c comparison) renderFailures(b *strings.Builder) {
 	for _, why := range reasons {
 		fmt.Fprintf(b, "\n%s:\n\n", why)
 		for _, s := range byReason[why] {
-			fmt.Fprintf(b, "* %s: podctl %s, kubelet %s\n", cell(shortName(s.name)), s.podctl.shown(), s.kubelet.shown())
+			fmt.Fprintf(b, "* %s: podctl %s, kubelet %s\n", cell(shortName(s.name)), shown(s.podctl), shown(s.kubelet))
 		}
 	}
 }
 
-func (r result) shown() string { return cmp.Or(string(r.outcome), "not run") }
+func shown(r junit.Result) string { return cmp.Or(string(r.Outcome), "not run") }
 
 // why returns the cell that says why a spec failed.
 func (s spec) why() string {
 	on, where := s.podctl, ""
 	switch {
-	case s.podctl.outcome != failed:
+	case s.podctl.Outcome != junit.Failed:
 		on, where = s.kubelet, "with the kubelet alone: "
-	case s.kubelet.outcome == failed:
+	case s.kubelet.Outcome == junit.Failed:
 		where = "on both: "
 	}
 	k := explain(s.name, on)
@@ -151,22 +153,22 @@ func (s spec) why() string {
 	case where == "":
 		where = "**not known**: "
 	}
-	return where + cell(firstLine(on.why))
+	return where + cell(firstLine(on.Why))
 }
 
 func (c comparison) renderSkips(b *strings.Builder) {
 	type sides struct{ podctl, kubelet int }
 	reasons := map[string]sides{}
 	for _, s := range c.specs {
-		if s.podctl.outcome == skipped {
-			n := reasons[firstLine(s.podctl.why)]
+		if s.podctl.Outcome == junit.Skipped {
+			n := reasons[firstLine(s.podctl.Why)]
 			n.podctl++
-			reasons[firstLine(s.podctl.why)] = n
+			reasons[firstLine(s.podctl.Why)] = n
 		}
-		if s.kubelet.outcome == skipped {
-			n := reasons[firstLine(s.kubelet.why)]
+		if s.kubelet.Outcome == junit.Skipped {
+			n := reasons[firstLine(s.kubelet.Why)]
 			n.kubelet++
-			reasons[firstLine(s.kubelet.why)] = n
+			reasons[firstLine(s.kubelet.Why)] = n
 		}
 	}
 	b.WriteString("\n| specs skip themselves because | podctl | kubelet |\n|---|---|---|\n")

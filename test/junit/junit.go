@@ -1,4 +1,5 @@
-package main
+// Package junit reads the results of ginkgo's specs.
+package junit
 
 import (
 	"cmp"
@@ -10,23 +11,23 @@ import (
 	"strings"
 )
 
-// outcome is how a spec ended.
-type outcome string
+// Outcome is how a spec ended.
+type Outcome string
 
 const (
-	passed  outcome = "passed"
-	failed  outcome = "failed"
-	skipped outcome = "skipped"
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"
+	Skipped Outcome = "skipped"
 )
 
-// result is one run of a spec.
-type result struct {
-	outcome outcome
-	why     string // of a failure or skip, in the spec's words
+// Result is one run of a spec. The zero value is one that did not run.
+type Result struct {
+	Outcome Outcome
+	Why     string // of a failure or skip, in the spec's words
 }
 
-// results are those of one side, by the full name of the spec.
-type results map[string]result
+// Results are those of a run, by the full name of the spec.
+type Results map[string]Result
 
 type suites struct {
 	Cases []testCase `xml:"testsuite>testcase"`
@@ -43,15 +44,15 @@ type report struct {
 	Message string `xml:"message,attr"`
 }
 
-// readResults reads the JUnit files of a directory. The last file by name that has a
+// Read reads the JUnit files of a directory. The last file by name that has a
 // result of a spec counts; specs that were not chosen have none.
-func readResults(dir string) (results, error) {
+func Read(dir string) (Results, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.xml"))
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(files)
-	all := results{}
+	all := Results{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -76,14 +77,14 @@ const interrupted = "Interrupted by User"
 
 // result returns the result, and whether the spec was chosen at all, and ran to its end: a
 // spec that skips itself says why.
-func (c testCase) result() (r result, chosen bool) {
+func (c testCase) result() (r Result, chosen bool) {
 	failure := cmp.Or(c.Failure, c.Error)
 	switch {
 	case failure != nil:
-		return result{failed, failure.Message}, !strings.HasPrefix(failure.Message, interrupted)
+		return Result{Failed, failure.Message}, !strings.HasPrefix(failure.Message, interrupted)
 	case c.Skipped != nil:
 		why, isReason := strings.CutPrefix(c.Skipped.Message, "skipped - ")
-		return result{skipped, why}, isReason && why != ""
+		return Result{Skipped, why}, isReason && why != ""
 	}
-	return result{outcome: passed}, true
+	return Result{Outcome: Passed}, true
 }
