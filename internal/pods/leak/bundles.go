@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/bounded"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 const (
@@ -29,11 +30,28 @@ type spec struct {
 	Root        struct {
 		Path string `json:"path"`
 	} `json:"root"`
+	Linux struct {
+		Namespaces []struct {
+			Type string `json:"type"`
+			Path string `json:"path"`
+		} `json:"namespaces"`
+	} `json:"linux"`
 }
 
-// readBundles reads what containerd's own directories tell of ids that are not listed.
+// netns is the path of the network namespace, "" if it has none.
+func (c spec) netns() string {
+	for _, ns := range c.Linux.Namespaces {
+		if ns.Type == "network" {
+			return proc.ResolvedPath(ns.Path)
+		}
+	}
+	return ""
+}
+
+// readBundles reads what the runtime's own directories tell of ids that are not listed.
 func (s *scan) readBundles() {
 	if s.Runtime.StateDir == "" {
+		s.readStorage()
 		return
 	}
 	dir := filepath.Join(s.Runtime.StateDir, tasks)
@@ -44,6 +62,24 @@ func (s *scan) readBundles() {
 		dir := filepath.Join(s.Runtime.StateDir, criDir, kind)
 		for _, id := range s.unlistedIn(dir) {
 			s.trace(id, Trace{CRI: true, Runtime: "it has a directory in " + dir})
+		}
+	}
+}
+
+// readStorage reads the bundles of CRI-O's containers without a monitor, beside those that have one:
+// …/ID/userdata. They name the sandbox and its network namespace, and are no evidence that this
+// runtime has it: podman may have the same directory.
+func (s *scan) readStorage() {
+	for dir := range s.storage {
+		for _, id := range s.unlistedIn(dir) {
+			if _, known := s.bundles[id]; known || containerID.FindString(id) != id {
+				continue
+			}
+			b := bundle{dir: filepath.Join(dir, id, "userdata")} // its shm is mounted before it is written
+			if c, ok := s.readSpec(b.dir); ok && c.Annotations["io.kubernetes.cri-o.Metadata"] != "" {
+				b.root = s.readBundle(id, b.dir, "")
+			}
+			s.bundles[id] = b
 		}
 	}
 }
@@ -65,19 +101,24 @@ func (s *scan) unlistedIn(dir string) (ids []string) {
 	return ids
 }
 
+// readSpec reads the OCI configuration in a bundle.
+func (s *scan) readSpec(dir string) (c spec, ok bool) {
+	text, err := bounded.ReadNoFollow(filepath.Join(s.path(dir), "config.json"), maxSpec)
+	return c, err == nil && json.Unmarshal(text, &c) == nil
+}
+
 // readBundle reads the OCI configuration of a container, and returns the path of its root file
 // system, "" if that is not known.
 func (s *scan) readBundle(id, dir, evidence string) (root string) {
-	text, err := bounded.ReadNoFollow(filepath.Join(s.path(dir), "config.json"), maxSpec)
-	var c spec
-	if err != nil || json.Unmarshal(text, &c) != nil {
+	c, ok := s.readSpec(dir)
+	if !ok {
 		return ""
 	}
 	sandbox := cmp.Or(c.Annotations["io.kubernetes.cri.sandbox-id"], c.Annotations["io.kubernetes.cri-o.SandboxID"])
 	if sandbox == "" {
 		return c.Root.Path // of another client in this namespace of containerd
 	}
-	t := Trace{CRI: true, Runtime: evidence, Pod: pod.OCIIdentity(c.Annotations)}
+	t := Trace{CRI: true, Runtime: evidence, Pod: pod.OCIIdentity(c.Annotations), NetworkNamespace: c.netns()}
 	if sandbox != id {
 		t.Sandbox = sandbox
 	}

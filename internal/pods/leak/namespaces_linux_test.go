@@ -43,6 +43,35 @@ func TestLookAtNamespacesOfCRIO(t *testing.T) {
 	}
 }
 
+// A sandbox of CRI-O's without a process is known by its bundle, beside that of a container with a
+// conmon; podman's in the same directory are left alone.
+func TestLookAtStorageOfCRIO(t *testing.T) {
+	const storage, metadata = "/run/storage/overlay-containers/", `"io.kubernetes.cri-o.Metadata":"{}","io.kubernetes.pod.name":"web","io.kubernetes.pod.namespace":"default",`
+	config := func(of, netns, more string) string {
+		return fmt.Sprintf(`{"root":{"path":"/overlay/%.1s"},"annotations":{%s"io.kubernetes.cri-o.SandboxID":%q},"linux":{"namespaces":[{"type":"network","path":%q}]}}`, of, more, of, netns)
+	}
+	files := map[string]string{
+		storage + id("a") + "/userdata/config.json":           config(id("a"), "/run/ns/netns/a", metadata),
+		storage + id("b") + "/userdata/config.json":           config(id("b"), "/run/netns/netns-b", ""),
+		storage + id("c") + "/userdata/config.json":           config(id("c"), "/run/netns/c", metadata),
+		"cgroup/memory/crio/crio-" + id("a") + "/":            "",
+		"cgroup/memory/libpod_parent/libpod-" + id("b") + "/": "",
+		"overlay/a/": "", "overlay/b/": "", "overlay/c/": "", "run/ns/netns/a": "",
+	}
+	process(files, 5, 1, "/usr/bin/crio")
+	process(files, 10, 1, "/usr/bin/conmon", "-b", storage+id("d")+"/userdata", "-c", id("d"), "--exit-dir", "/run/exits")
+	mounts := []*mountinfo.Info{{Mountpoint: "/run/ns/netns/a", FSType: "nsfs", Root: "net:[7]"}}
+	for _, digit := range []string{"a", "b", "c"} {
+		mounts = append(mounts, &mountinfo.Info{Mountpoint: "/overlay/" + digit})
+	}
+	r := newRuntime(cri.RuntimeConfig{CRIO: &cri.CRIOConfig{ContainerExitsDir: "/run/exits", NamespacesDir: "/run/ns"}})
+	r.PID = 5
+	want := id("a") + " default/web: mount a, network namespace a, cgroup crio-" + id("a") + " (its network namespace is in /run/ns/netns)\n"
+	if got := look(fakeHost(t, files, mounts...), r, id("d")); got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+}
+
 // The host's own namespaces, which a pod of the host's network has by a name, are left by no process of
 // a pod; others are occupied by those in them.
 func TestNamespacesOfTheHostAreNotOccupied(t *testing.T) {

@@ -89,6 +89,10 @@ func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 		s.trace(id, Trace{Foreign: true})
 		return
 	}
+	dir := flags["b"]
+	if filepath.IsAbs(dir) && filepath.Base(filepath.Dir(dir)) == id && filepath.Base(dir) == "userdata" {
+		s.storage[filepath.Dir(filepath.Dir(dir))] = true
+	}
 	if id == "" || s.listed[id] {
 		return
 	}
@@ -100,12 +104,11 @@ func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 		t.Pod = pod.Identity{Namespace: parts[3], Name: parts[2], UID: types.UID(parts[4])}
 	}
 	s.trace(id, t)
-	dir := flags["b"]
 	if !filepath.IsAbs(dir) {
 		return
 	}
 	s.bundles[id] = bundle{dir, s.readBundle(id, dir, evidence)}
-	// …/ID/userdata: a sandbox has one beside its containers, and may have no process.
+	// A sandbox has a bundle beside its containers, and may have no process.
 	if sandbox := s.Traces[id].Sandbox; containerID.MatchString(sandbox) && !s.listed[sandbox] {
 		dir := filepath.Join(filepath.Dir(filepath.Dir(dir)), sandbox, filepath.Base(dir))
 		s.bundles[sandbox] = bundle{dir, s.readBundle(sandbox, dir, evidence)}
@@ -200,7 +203,7 @@ func (s *scan) readCgroup(tree *cgroup.Tree, id, path string) {
 		}
 		t = t.merge(s.shimOf(id, p.Parent))
 	}
-	if !ofPod && t.Runtime == "" {
+	if !ofPod && t.Runtime == "" && !s.Traces[id].CRI {
 		return // docker's, for instance
 	}
 	s.Things = append(append(s.Things, processes...), group)

@@ -50,8 +50,10 @@ type scan struct {
 	host   Host
 	listed map[string]bool
 	mounts []*mountinfo.Info
-	// bundles are those of CRI-O's containers with a monitor, and of their sandboxes, by id.
+	// bundles are those of CRI-O's containers and sandboxes that are not listed, by id; storage are the
+	// directories that have them.
 	bundles map[string]bundle
+	storage map[string]bool
 	// networks are the directories of the addresses of networks, also of those of other runtimes;
 	// leases is how many addresses were read.
 	networks []string
@@ -65,7 +67,7 @@ type bundle struct{ dir, root string }
 func (h Host) Look(r Runtime, listed map[string]bool) Scan {
 	s := scan{
 		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Occupants: map[string]string{}, Addresses: map[string][]Address{}}, host: h, listed: listed,
-		bundles: map[string]bundle{},
+		bundles: map[string]bundle{}, storage: map[string]bool{},
 	}
 	s.Runtime.Networks = slices.Clone(r.Networks) // the CNI cache may show more
 	var err error

@@ -76,6 +76,9 @@ func Classify(f Facts) Findings {
 		found.Orphans = append(found.Orphans, orphanedDir(d, f.Answers.Exited))
 	}
 	for _, l := range f.Leaks.Leaks {
+		if i := slices.IndexFunc(f.Dirs, func(d Dir) bool { return d.UID == l.Pod.UID && d.Keep == "" }); i >= 0 && l.Pod.Name == "" {
+			l.Pod.Namespace, l.Pod.Name = f.Dirs[i].Namespace, f.Dirs[i].Name
+		}
 		found.Orphans = append(found.Orphans, leaked(l))
 	}
 	return found

@@ -50,6 +50,24 @@ func TestLeakIsAnOrphan(t *testing.T) {
 	}
 }
 
+// A cgroup has the UID of its pod only; the pod's directory has the name.
+func TestLeakIsNamedByTheDirectoryOfItsPod(t *testing.T) {
+	cgroup := leak.Leak{ID: "u", Pod: pod.Identity{UID: "u"}, Things: []leak.Thing{{Kind: leak.Cgroup, Pod: "u", Path: "/podctl-1a/podu"}}}
+	for _, c := range []struct {
+		dir  Dir
+		want string
+	}{
+		{Dir{UID: "u", Namespace: "default", Name: "web"}, "default/web"},
+		{Dir{UID: "u", Namespace: "default", Name: "web", Keep: "a podctl process of another runtime has it"}, "u"},
+		{Dir{UID: "v", Namespace: "default", Name: "web"}, "u"},
+	} {
+		found := Classify(Facts{Answers: &owners.Answers{}, Dirs: []Dir{c.dir}, DirsUnknown: "not read", Leaks: leak.Findings{Leaks: []leak.Leak{cgroup}}}).Orphans
+		if len(found) != 1 || found[0].Title() != c.want {
+			t.Errorf("%+v: %+v, want %s", c.dir, found, c.want)
+		}
+	}
+}
+
 // Leaks whose turn it is at the same time are looked for once. What cannot be looked for again is not
 // said to be gone.
 func TestLeaksThatAreRemovedTogetherShareALook(t *testing.T) {
