@@ -43,6 +43,17 @@ func procsWithoutOthers(t *testing.T, rt *live.Instance) proc.FS {
 	return proc.FS(dir)
 }
 
+// attachmentOf returns the network namespace of a sandbox, by the CNI cache.
+func attachmentOf(t *testing.T, rt *live.Instance, sandbox string) (netns string) {
+	t.Helper()
+	attached, err := os.ReadFile(filepath.Join("/var/lib/cni/results", "podctl-"+rt.Name+"-"+sandbox+"-eth0"))
+	var attachment struct{ NetNS string }
+	if err := errors.Join(err, json.Unmarshal(attached, &attachment)); err != nil {
+		t.Fatal(err)
+	}
+	return attachment.NetNS
+}
+
 // leakOf returns the leak of a sandbox, the zero Leak if there is none: an earlier test that was
 // killed may have left more.
 func leakOf(found leak.Findings, sandbox string) leak.Leak {
@@ -62,14 +73,10 @@ func TestLeaksOfCrashedRuntimeOnCommonHost(t *testing.T) {
 	p := makePlace(t, rt)
 	l := p.planter()
 	lost := l.plant("lost")
-	attached, err := os.ReadFile(filepath.Join("/var/lib/cni/results", "podctl-"+rt.Name+"-"+lost.SandboxID+"-eth0"))
-	var attachment struct{ NetNS string }
-	if err := errors.Join(err, json.Unmarshal(attached, &attachment)); err != nil {
-		t.Fatal(err)
-	}
+	netns := attachmentOf(t, rt, lost.SandboxID)
 	t.Cleanup(func() {
-		_ = syscall.Unmount(attachment.NetNS, syscall.MNT_DETACH) // it is gone, unless the test fails
-		_ = os.Remove(attachment.NetNS)
+		_ = syscall.Unmount(netns, syscall.MNT_DETACH) // it is gone, unless the test fails
+		_ = os.Remove(netns)
 		for _, file := range []string{"podctl-" + rt.Name + "-" + lost.SandboxID + "-eth0", "cni-loopback-" + lost.SandboxID + "-lo"} {
 			_ = os.Remove(filepath.Join("/var/lib/cni/results", file))
 		}
