@@ -11,6 +11,6 @@ configure_kubelet_sim() {
 	prepare_kubelet
 }
 
-command_kubelet_sim() { printf '%s\n' "$RUN/bin/podctl" sim --listen "$SOCKET"; }
+command_kubelet_sim() { printf '%s\n' "$RUN/bin/podctl" sim --listen "$SOCKET" --loopback; }
 
 load_images_kubelet_sim() { :; } # every image exists

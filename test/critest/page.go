@@ -22,19 +22,13 @@ var areas = []string{
 
 // knownFailures are why specs fail, by a part of their names.
 var knownFailures = map[string]string{
-	"support port mapping with only container port":          noNetwork,
-	"support port mapping with host port and container port": noNetwork,
-	"support portforward":                                    noNetwork,
-	"a pod should support network":                           noNetwork,
-	"HostNetwork is true":                                    "containers do not see the ports of the host",
-	"HostIpc is true":                                        "containers do not see the IPC objects of the host",
-	"support HostPID":                                        "there are no processes, and no pid file of nginx",
-	"support mount propagation":                              "there are no mounts: what a container mounts is nowhere",
-	"should support non-recursive readonly mounts":           "there are no mounts: one below a read-only one is read-only, too",
-	"allow privilege escalation when false":                  "nothing is executed, and no set-user-id program raises its user",
+	"HostNetwork is true":                          "containers do not see the ports of the host",
+	"HostIpc is true":                              "containers do not see the IPC objects of the host",
+	"support HostPID":                              "there are no processes, and no pid file of nginx",
+	"support mount propagation":                    "there are no mounts: what a container mounts is nowhere",
+	"should support non-recursive readonly mounts": "there are no mounts: one below a read-only one is read-only, too",
+	"allow privilege escalation when false":        "nothing is executed, and no set-user-id program raises its user",
 }
-
-const noNetwork = "nobody listens at the addresses of pods and host ports"
 
 // why is why a spec failed or was skipped, "" if that is not known.
 func why(name string, r junit.Result) string {

@@ -14,6 +14,7 @@ import (
 // Outcome is how a spec ended.
 type Outcome string
 
+// What a spec can end with.
 const (
 	Passed  Outcome = "passed"
 	Failed  Outcome = "failed"

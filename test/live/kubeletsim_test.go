@@ -11,13 +11,14 @@ import (
 	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
-// scriptedPod fails twice, becomes ready by a hook and a probe, and ends by its trap.
+// scriptedPod fails twice, becomes ready by a hook and probes, and ends by its trap.
 const scriptedPod = `
 apiVersion: v1
 kind: Pod
 metadata:
   name: scripted
   annotations:
+    sim.podctl.io/script.web: httpd -p 8080
     sim.podctl.io/script.job: |
       echo "attempt $ATTEMPT"; echo "no luck" > /dev/termination-log
       [ $ATTEMPT -ge 2 ] || exit 3
@@ -28,9 +29,10 @@ spec:
   containers:
   - name: web
     image: nginx:1.29
-    lifecycle: {postStart: {exec: {command: [touch, /memory/ready]}}}
-    readinessProbe: {exec: {command: [cat, /memory/ready]}, periodSeconds: 1}
-    volumeMounts: [{name: memory, mountPath: /memory}]
+    lifecycle: {postStart: {exec: {command: [touch, /var/www/ready]}}}
+    readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 1}
+    livenessProbe: {exec: {command: [cat, /var/www/ready]}, periodSeconds: 1}
+    volumeMounts: [{name: memory, mountPath: /var/www}]
   - {name: job, image: job}
 `
 
@@ -58,7 +60,7 @@ func TestKubeletRunsPodsOfTheSimulatedRuntime(t *testing.T) {
 		t.Fatalf("the kubelet reports %+v", pod.Status)
 	}
 	last := cmp.Or(status("job").LastTerminationState.Terminated, &v1.ContainerStateTerminated{})
-	if pod.Status.Phase != v1.PodRunning || pod.Status.PodIP != "10.88.0.2" || last.ExitCode != 3 || last.Message != "no luck\n" {
+	if pod.Status.Phase != v1.PodRunning || pod.Status.PodIP != "127.88.0.2" || last.ExitCode != 3 || last.Message != "no luck\n" {
 		t.Errorf("phase %s, address %q, last run %+v", pod.Status.Phase, pod.Status.PodIP, last)
 	}
 	if log := k.Get(t, fmt.Sprintf("/containerLogs/%s/%s/job", pod.Namespace, pod.Name)); log != "attempt 2\n" {

@@ -3,9 +3,13 @@ package sim_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +21,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
 // exec runs a script in a container and returns what it prints and says.
@@ -217,4 +222,53 @@ func TestMetricsFitTheirDescriptors(t *testing.T) {
 			t.Errorf("%d metrics, %d are described", len(all), len(labels))
 		}
 	})
+}
+
+// TestLoopback: a container that listens is reached at its pod's address and its host port.
+func TestLoopback(t *testing.T) {
+	free, err := net.Listen("tcp", "127.88.0.2:0")
+	if err != nil {
+		t.Skipf("no address of the loopback: %v", err) // not Linux
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	free.Close()
+	r := sim.New(sim.Options{})
+	defer r.Close()
+	r.SetLoopback()
+	pod, cfg := sandboxConfig("p"), containerConfig("sh", "-c", "mkdir /var/www; echo hello > /var/www/x; httpd -p "+strconv.Itoa(port))
+	pod.PortMappings = []*runtimeapi.PortMapping{{HostPort: int32(port), ContainerPort: int32(port)}}
+	made, err := r.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: pod})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{PodSandboxId: made.PodSandboxId, Config: cfg, SandboxConfig: pod})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: c.ContainerId}); err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.88.0.2", "127.0.0.1"} {
+		var got string
+		url := fmt.Sprintf("http://%s:%d/x", host, port)
+		if !testutil.Poll(10*time.Second, func() bool {
+			resp, err := http.Get(url)
+			if err != nil {
+				return false
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			got = string(body)
+			return err == nil && got == "hello\n"
+		}) {
+			t.Errorf("%s: %q", url, got)
+		}
+	}
+	if _, err := r.StopPodSandbox(t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: made.PodSandboxId}); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		conn.Close()
+		t.Error("the host port is open when its pod has stopped")
+	}
 }

@@ -31,6 +31,6 @@
 // Calls take no time of their own. An event's subscriber has a long queue and is
 // ended when that is full, where containerd stops its own work when one is 100
 // events behind. There are no checkpoints. A pod listens at ports that ServePort opens, for
-// port-forward alone. Files of mounts are read from the host, and written in memory
+// port-forward alone, or really, see SetLoopback. Files of mounts are read from the host, and written in memory
 // (rootfs.go); of the kernel there is what linux.go knows.
 package sim

@@ -31,6 +31,7 @@ type process struct {
 	log      *containerLog
 	env      map[string]string
 	hostname string
+	listens  string // see sandbox.listens
 	clock    func() time.Time
 	argv     []string
 	ownPIDs  bool   // it has a pid namespace of its own
@@ -71,6 +72,7 @@ func (r *Runtime) newProcess(c *container, log *containerLog, s Script) *process
 		log:      log,
 		env:      map[string]string{"PATH": "/bin", "HOME": "/root"},
 		hostname: c.sandbox.config.GetHostname(),
+		listens:  c.sandbox.listens(),
 		clock:    r.opts.Clock,
 		argv:     c.argv(),
 		dir:      path.Join("/", c.config.GetWorkingDir()),

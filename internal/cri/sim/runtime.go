@@ -57,6 +57,7 @@ type Runtime struct {
 	version    string
 	storage    string // the directory of its images, which no other runtime has
 	network    string // why the network is not ready, "" if it is
+	loopback   bool   // see SetLoopback
 	lastID     int
 	lastStamp  time.Time
 	faults     []*fault
@@ -94,6 +95,9 @@ func (r *Runtime) Close() {
 		if c.process != nil {
 			c.process.end(exitKilled)
 		}
+	}
+	for _, s := range r.sandboxes {
+		s.closeHostPorts()
 	}
 	r.mu.Unlock()
 	r.gate.close()
@@ -177,5 +181,3 @@ func (r *Runtime) releaseIP(n int) {
 	delete(r.ips, n)
 	r.freeIP = min(r.freeIP, n)
 }
-
-func ipString(n int) string { return fmt.Sprintf("10.88.%d.%d", n>>8, n&255) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ type sandbox struct {
 	ready     bool
 	ip        int    // 0 is none
 	volumes   *layer // what was written to mounts
+	loopback  bool   // its containers listen at its address
+	hostPorts []net.Listener
 }
 
 func (s *sandbox) namespaces() *runtimeapi.NamespaceOption {
@@ -40,10 +43,7 @@ func (s *sandbox) state() runtimeapi.PodSandboxState {
 }
 
 func (s *sandbox) status() *runtimeapi.PodSandboxStatus {
-	network := &runtimeapi.PodSandboxNetworkStatus{}
-	if s.ip != 0 {
-		network.Ip = ipString(s.ip)
-	}
+	network := &runtimeapi.PodSandboxNetworkStatus{Ip: s.address()}
 	return &runtimeapi.PodSandboxStatus{
 		Id: s.id, Metadata: s.config.GetMetadata(), State: s.state(), CreatedAt: s.createdAt, Network: network,
 		Linux:          &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{Options: s.namespaces()}},
@@ -74,7 +74,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 			return nil, errorf(codes.Unknown, "failed to start sandbox %q: %v", id, err)
 		}
 	}
-	s := &sandbox{id: id, name: name, config: req.Config, handler: req.RuntimeHandler, ready: true, volumes: newLayer()}
+	s := &sandbox{id: id, name: name, config: req.Config, handler: req.RuntimeHandler, ready: true, volumes: newLayer(), loopback: r.loopback}
 	if !s.hostNetwork() {
 		if r.network != "" {
 			return nil, errorf(codes.Unknown, "failed to setup network for sandbox %q: %s", id, r.network)
@@ -83,6 +83,10 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 		if s.ip, ok = r.takeIP(); !ok {
 			return nil, errorf(codes.ResourceExhausted, "failed to setup network for sandbox %q: no IP addresses available in range set: 10.88.0.0-10.88.255.255", id)
 		}
+	}
+	if err := s.openHostPorts(); err != nil {
+		r.releaseIP(s.ip)
+		return nil, errorf(codes.Unknown, "failed to setup network for sandbox %q: %v", id, err)
 	}
 	s.createdAt = r.stamp()
 	r.names[name] = id
@@ -129,6 +133,7 @@ func (r *Runtime) stopSandbox(ctx context.Context, s *sandbox) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	s.closeHostPorts()
 	if s.ip != 0 {
 		r.releaseIP(s.ip)
 		s.ip = 0

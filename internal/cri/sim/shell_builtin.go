@@ -103,6 +103,8 @@ func (s *shell) builtin(name string, args []string) control {
 		s.file(name, args)
 	default:
 		switch {
+		case name == "httpd" && s.p.listens != "":
+			s.httpd(args)
 		case s.inBackground: // it ignores signals, and ends with its container
 			<-s.ctx.Done()
 			return leaveShell

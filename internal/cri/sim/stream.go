@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -250,10 +251,14 @@ func (s *streamer) PortForward(_ context.Context, id string, port int32, stream 
 	s.r.mu.Lock()
 	box := s.r.sandbox(id)
 	var serve func(io.ReadWriteCloser)
+	listens := ""
 	if box != nil && box.ready {
-		serve = s.r.ports[box.config.GetMetadata().GetName()][uint16(port)]
+		serve, listens = s.r.ports[box.config.GetMetadata().GetName()][uint16(port)], box.listens()
 	}
 	s.r.mu.Unlock()
+	if listens != "" {
+		return connect(stream, net.JoinHostPort(listens, strconv.Itoa(int(port))))
+	}
 	if serve == nil {
 		return fmt.Errorf("failed to execute portforward in network namespace: failed to connect to localhost:%d inside namespace %q, IPv4: dial tcp4 127.0.0.1:%d: connect: connection refused", port, id, port)
 	}

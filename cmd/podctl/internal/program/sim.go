@@ -29,6 +29,7 @@ type simOptions struct {
 	images []byte // of the file
 	pods   int
 	seed   uint64
+	listen bool // at the loopback
 }
 
 // simCommand returns `podctl sim`.
@@ -54,6 +55,7 @@ func simCommand(e *shell.Env) *cmdline.Command {
 			&cli.StringSliceFlag{Name: "delay", Usage: "delay of each call of a CRI method, as `METHOD=DURATION`; repeatable"},
 			&cli.StringSliceFlag{Name: "hang", Usage: "CRI `METHOD` whose calls never answer; repeatable"},
 			&cli.StringFlag{Name: "images", Usage: "YAML `FILE` with images that differ from one that exists and has only a shell"},
+			&cli.BoolFlag{Name: "loopback", Usage: "give pods addresses of 127.88.0.0/16, where containers listen that run httpd, and open their host ports"},
 			&cli.IntFlag{Name: "pods", Usage: "`NUMBER` of pods to start with, as of a kubelet"},
 			&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of these pods: the same seed, the same pods"},
 		},
@@ -70,7 +72,7 @@ func simCommand(e *shell.Env) *cmdline.Command {
 }
 
 func readSim(c *cli.Context) (simOptions, error) {
-	opts := simOptions{delays: map[string]time.Duration{}, hangs: c.StringSlice("hang"), pods: c.Int("pods"), seed: c.Uint64("seed")}
+	opts := simOptions{delays: map[string]time.Duration{}, hangs: c.StringSlice("hang"), pods: c.Int("pods"), seed: c.Uint64("seed"), listen: c.Bool("loopback")}
 	if c.String("listen") == "" {
 		return opts, shell.Usagef("--listen SOCKET is required")
 	}
@@ -123,6 +125,9 @@ func runSim(ctx context.Context, e *shell.Env, opts simOptions) error {
 	shell.Settle()
 	runtime, end := e.Simulate()
 	defer end()
+	if opts.listen {
+		runtime.SetLoopback()
+	}
 	if err := runtime.LoadImages(opts.images); err != nil {
 		return shell.Usagef("--images: %v", err)
 	}
