@@ -61,7 +61,7 @@ conformance: ## run Kubernetes' own node tests with podctl and with the kubelet 
 	@hack/conformance page
 
 .PHONY: critest
-critest: build ## run Kubernetes' critest against podctl sim, and write docs/critest.md (ten minutes, needs root)
+critest: build ## run Kubernetes' critest against podctl sim, and write docs/critest.md (two minutes, needs root)
 	@hack/critest $(BIN)/podctl
 
 .PHONY: bench
