@@ -11,19 +11,20 @@
 //
 // # What is on a tape
 //
-// The first line is the Header. Each further line is an answer of the runtime to a call that
+// The first line is the Header. After it each line is an answer of the runtime to a call that
 // only reads, or an error in its place, as protobuf JSON with the names of the CRI, so that it
 // can be read for as long as the CRI is known; fields that a reader does not know are skipped.
 // The last line says how many there are. Lists are recorded without a filter, and statuses
-// verbosely: a Server answers calls with a filter, or without the verbose part, from these.
+// verbosely: a Server answers calls with a filter, or without the verbose part, from these. Then
+// come what the owners of the pods answered, and files of /proc and of cgroups, all of the time
+// of the last answer.
 //
 // Nothing is written before all is known: a secret that one answer names may stand in an
 // earlier one.
 //
 // # What is not on a tape
 //
-// Calls that change something, streams of containers, and what others than the runtime know,
-// such as files of the host. A Server answers what it does not have with Unimplemented and
+// Calls that change something, streams of containers, logs, environments of processes. A Server answers what it does not have with Unimplemented and
 // "not recorded", never with NotFound: what was not recorded is unknown, not gone.
 //
 // # Who owns what, and what may block

@@ -37,6 +37,7 @@ type Recorder struct {
 // Snapshot asks everything once. An error of the runtime is on the tape; the one returned is of
 // the tape, or of ctx.
 func (r *Recorder) Snapshot(ctx context.Context) error {
+	var asking sync.WaitGroup // some of them may hang
 	for _, request := range []struct {
 		name    string
 		message proto.Message
@@ -49,8 +50,9 @@ func (r *Recorder) Snapshot(ctx context.Context) error {
 		{"ListPodSandboxStats", &runtimeapi.ListPodSandboxStatsRequest{}},
 		{"ListContainerStats", &runtimeapi.ListContainerStatsRequest{}},
 	} {
-		r.ask(ctx, request.name, request.message)
+		asking.Go(func() { r.ask(ctx, request.name, request.message) })
 	}
+	asking.Wait()
 	return r.relist(ctx)
 }
 
