@@ -43,10 +43,15 @@ func (r *Runtime) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest)
 	}, nil
 }
 
+// outputLimit is how much of each output ExecSync returns, in bytes.
+const outputLimit = 1 << 20
+
 // exec runs one command until it, ctx or the container ends, and returns what it wrote.
 func (s Script) exec(ctx context.Context, p *process, cmd []string) ExecReply {
 	var stdout, stderr bytes.Buffer
-	write := func(b *bytes.Buffer) func(string) { return func(text string) { b.WriteString(text) } }
+	write := func(b *bytes.Buffer) func(string) {
+		return func(text string) { b.WriteString(text[:min(len(text), outputLimit-b.Len())]) }
+	}
 	reply := s.execTo(ctx, p, cmd, "", nil, write(&stdout), write(&stderr))
 	reply.Stdout, reply.Stderr = stdout.String(), stderr.String()
 	return reply

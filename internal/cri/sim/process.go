@@ -87,7 +87,7 @@ func (r *Runtime) newProcess(c *container, log *containerLog, s Script) *process
 	}
 	p.memory.Store(memoryUsed)
 	p.fs = &rootfs{
-		own: newLayer(), volumes: c.sandbox.volumes, mounts: c.config.GetMounts(), security: security,
+		own: &layer{}, volumes: &c.sandbox.volumes, mounts: c.config.GetMounts(), security: security,
 		message: c.config.GetAnnotations()[pod.TerminationMessagePathAnnotation], given: p.givenFile,
 	}
 	if c.config.GetStdin() {

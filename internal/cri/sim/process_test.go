@@ -211,6 +211,12 @@ func TestExecSync(t *testing.T) {
 		if r, err := exec(1, "sh", "-c", "echo bad >&2; exit 3"); err != nil || string(r.Stderr) != "bad\n" || r.ExitCode != 3 {
 			t.Errorf("exit 3: %v, %v", r, err)
 		}
+		if r, err := exec(0, "sh", "-c", "x=$(seq 1 100000); echo $x | read y; seq 1 200000"); err != nil || len(r.Stdout) != 1<<20 {
+			t.Errorf("much output: %d bytes, %v", len(r.GetStdout()), err)
+		}
+		if r, err := exec(1, "sh", "-c", strings.Repeat("(", 1<<20)); err != nil || r.ExitCode != 2 || !strings.Contains(string(r.Stderr), "65536 bytes") {
+			t.Errorf("a deep script: %v, %v", r, err)
+		}
 		if r, err := exec(1, "pg_isready"); err != nil || r.ExitCode != 0 {
 			t.Errorf("unknown command: %v, %v", r, err)
 		}

@@ -21,13 +21,12 @@ const (
 	filesLimit = 4096
 )
 
-// layer is files that were written, by path; nil are those that were removed.
+// layer is files that were written, by path; nil are those that were removed. The zero
+// value is one without files.
 type layer struct {
 	mu    sync.Mutex
 	files map[string]*string
 }
-
-func newLayer() *layer { return &layer{files: map[string]*string{}} }
 
 func (l *layer) get(name string) (text *string, known bool) {
 	l.mu.Lock()
@@ -41,6 +40,9 @@ func (l *layer) set(name string, text *string) error {
 	defer l.mu.Unlock()
 	if _, known := l.files[name]; !known && len(l.files) == filesLimit || text != nil && len(*text) > fileLimit {
 		return syscall.ENOSPC
+	}
+	if l.files == nil {
+		l.files = map[string]*string{}
 	}
 	l.files[name] = text
 	return nil
@@ -77,7 +79,7 @@ func (r *rootfs) find(name string) place {
 		ro := r.security.GetReadonlyRootfs() || slices.ContainsFunc(r.security.GetReadonlyPaths(), func(p string) bool { return isBelow(name, p) })
 		return place{layer: r.own, key: name, readonly: ro}
 	case in.Image != nil:
-		return place{layer: newLayer(), key: path.Join("/", in.ImageSubPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), readonly: true}
+		return place{layer: &layer{}, key: path.Join("/", in.ImageSubPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), readonly: true}
 	}
 	return place{layer: r.volumes, key: filepath.Join(in.HostPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), host: true, readonly: in.Readonly}
 }

@@ -21,9 +21,9 @@ type sandbox struct {
 	handler   string
 	createdAt int64
 	ready     bool
-	ip        int    // 0 is none
-	volumes   *layer // what was written to mounts
-	loopback  bool   // its containers listen at its address
+	ip        int   // 0 is none
+	volumes   layer // what was written to mounts
+	loopback  bool  // its containers listen at its address
 	hostPorts []net.Listener
 }
 
@@ -74,7 +74,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 			return nil, errorf(codes.Unknown, "failed to start sandbox %q: %v", id, err)
 		}
 	}
-	s := &sandbox{id: id, name: name, config: req.Config, handler: req.RuntimeHandler, ready: true, volumes: newLayer(), loopback: r.loopback}
+	s := &sandbox{id: id, name: name, config: req.Config, handler: req.RuntimeHandler, ready: true, loopback: r.loopback}
 	if !s.hostNetwork() {
 		if r.network != "" {
 			return nil, errorf(codes.Unknown, "failed to setup network for sandbox %q: %s", id, r.network)

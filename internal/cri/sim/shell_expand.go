@@ -116,7 +116,7 @@ func (s *shell) variable(name string) string {
 func (s *shell) output(stmts []*syntax.Stmt) string {
 	var b strings.Builder
 	sub := s.subshell()
-	sub.out = func(text string) { b.WriteString(text) }
+	sub.out = func(text string) { b.WriteString(text[:min(len(text), fileLimit-b.Len())]) }
 	sub.run(stmts)
 	s.status = sub.status
 	return strings.TrimRight(b.String(), "\n")

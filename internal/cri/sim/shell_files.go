@@ -164,10 +164,10 @@ func (s *shell) grep(args []string) {
 	})
 }
 
-// line reads a line of the input, a byte at a time: what follows is for others.
+// line reads a line of the input, at most fileLimit, a byte at a time: what follows is for others.
 func (s *shell) line() (text string, ok bool) {
 	var b strings.Builder
-	for one := make([]byte, 1); s.in != nil; {
+	for one := make([]byte, 1); s.in != nil && b.Len() < fileLimit; {
 		if _, err := io.ReadFull(s.in, one); err != nil {
 			break
 		} else if one[0] == '\n' {

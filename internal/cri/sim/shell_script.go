@@ -36,8 +36,14 @@ func isShell(argv []string) bool {
 	return len(argv) == 1 && slices.Contains([]string{"sh", "bash", "ash", "dash"}, path.Base(argv[0]))
 }
 
+// scriptLimit bounds scripts, in bytes, and so how deep they nest.
+const scriptLimit = 64 << 10
+
 // parse parses a script, and refuses what the interpreter would not run as a shell does.
 func parse(script string) (*syntax.File, error) {
+	if len(script) > scriptLimit {
+		return nil, fmt.Errorf("the simulated runtime does not support scripts of more than %d bytes", scriptLimit)
+	}
 	f, err := syntax.NewParser().Parse(strings.NewReader(script), "")
 	if err != nil {
 		return nil, err

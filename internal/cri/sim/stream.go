@@ -198,8 +198,10 @@ func typeInto(w io.WriteCloser, in io.Reader, echo io.Writer, tty bool) {
 				_, _ = io.WriteString(echo, "\b \b")
 			}
 		default:
-			line = append(line, b)
-			_, _ = echo.Write(one)
+			if len(line) < 4095 { // as the kernel
+				line = append(line, b)
+				_, _ = echo.Write(one)
+			}
 		}
 	}
 }
