@@ -28,7 +28,7 @@ var (
 	ErrCutOff = errors.New("the recording is cut off here")
 )
 
-// Open reads the tape of a file.
+// Open reads the tape of a file: a recording, or a report with one.
 func Open(file string) (*Tape, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -38,15 +38,29 @@ func Open(file string) (*Tape, error) {
 	return Read(file, f)
 }
 
-// Read reads a tape. The name is for errors, which say in which line of the tape, without its
-// compression, they are.
+// Read reads a tape, or that of a report. The name is for errors, which say in which line of the
+// tape, without its compression, they are.
 func Read(name string, r io.Reader) (*Tape, error) {
-	t := &reader{tape: &Tape{byTopic: map[topic][]int{}}}
+	text, err := unzip(name, r)
+	if err != nil {
+		return nil, err
+	}
+	if isArchive(text) {
+		return readReport(name, text)
+	}
+	return readTape(name, text)
+}
+
+func unzip(name string, r io.Reader) (*bufio.Reader, error) {
 	zipped, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, readError(name, 1, fmt.Errorf("%w: %w", ErrForeign, err))
 	}
-	t.lines = bufio.NewReader(zipped)
+	return bufio.NewReader(zipped), nil
+}
+
+func readTape(name string, text *bufio.Reader) (*Tape, error) {
+	t := &reader{tape: &Tape{byTopic: map[topic][]int{}}, lines: text}
 	if err := t.read(); err != nil {
 		return nil, readError(name, max(t.line, 1), err)
 	}

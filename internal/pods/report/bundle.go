@@ -46,7 +46,9 @@ func (b *Bundle) Seal(m *Masker, l Limits) {
 		r := &b.Results[i]
 		r.Err = m.Text(r.Err)
 		for n := range r.Files {
-			r.Files[n].Data = []byte(m.Text(string(r.Files[n].Data)))
+			if f := &r.Files[n]; !f.Sealed {
+				f.Data = []byte(m.Text(string(f.Data)))
+			}
 		}
 	}
 	mask := func(texts ...*string) {

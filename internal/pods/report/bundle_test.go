@@ -19,7 +19,7 @@ func leaking() *Bundle {
 			Stuck:    []PodLine{{"default/db", "terminating, process", secretText, "podctl rm default/db --token " + planted}},
 		},
 		Results: []Result{
-			{Name: "doctor", Title: "doctor", Files: []File{{"doctor.txt", []byte("</pre><script>alert(1)</script>\x1b[31m\u202e " + secretText + "\n")}, {"doctor.json", []byte(`{"auth":"` + planted + `"}`)}}, Took: time.Millisecond},
+			{Name: "doctor", Title: "doctor", Files: []File{{Name: "doctor.txt", Data: []byte("</pre><script>alert(1)</script>\x1b[31m\u202e " + secretText + "\n")}, {Name: "doctor.json", Data: []byte(`{"auth":"` + planted + `"}`)}}, Took: time.Millisecond},
 			{Name: "runtime-answers", Title: "answers", Err: "dial: " + secretText},
 		},
 	}

@@ -21,6 +21,8 @@ type Part struct {
 type File struct {
 	Name string
 	Data []byte
+	// Sealed: the file is masked already, and has a form that a part of it has not.
+	Sealed bool
 }
 
 // Result is what was collected of a part.
@@ -118,7 +120,10 @@ func bound(results []Result, l Limits) {
 		for n := range r.Files {
 			f := &r.Files[n]
 			if room := min(l.File, left); len(f.Data) > room {
-				f.Data = cut(f.Data, room)
+				if f.Sealed {
+					room = 0
+				}
+				f.Data, f.Sealed = cut(f.Data, room), false
 				r.Cut = append(r.Cut, f.Name)
 			}
 			left = max(0, left-len(f.Data))

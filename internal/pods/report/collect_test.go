@@ -15,7 +15,7 @@ func answering(name string, after time.Duration) Part {
 	return Part{Name: name, Title: name, Collect: func(ctx context.Context) ([]File, error) {
 		select {
 		case <-time.After(after):
-			return []File{{name + ".txt", []byte("answer\n")}}, nil
+			return []File{{Name: name + ".txt", Data: []byte("answer\n")}}, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -27,7 +27,7 @@ func TestHangingPartsDelayOnlyThemselves(t *testing.T) {
 		begun := time.Now()
 		deaf := Part{Name: "deaf", Collect: func(context.Context) ([]File, error) { time.Sleep(time.Hour); return nil, nil }}
 		failing := Part{Name: "failing", Collect: func(context.Context) ([]File, error) {
-			return []File{{"half.txt", []byte("half\n")}}, errors.New("connection refused")
+			return []File{{Name: "half.txt", Data: []byte("half\n")}}, errors.New("connection refused")
 		}}
 		l := Limits{InFlight: 8, Part: 15 * time.Second, Timeout: 24 * time.Second, File: 1 << 20, Total: 1 << 20}
 		results := Collect(t.Context(), []Part{answering("slow", 3*time.Second), answering("hung", time.Hour), deaf, failing, answering("fast", 0)}, l, time.Now)
@@ -73,13 +73,19 @@ func TestTimeForAllPartsIsBounded(t *testing.T) {
 
 func TestFilesAreBounded(t *testing.T) {
 	text := strings.Repeat("0123456789\n", 100)
-	results := []Result{{Name: "a", Files: []File{{"a.txt", []byte(text)}, {"b.txt", []byte("small\n")}}}, {Name: "b", Files: []File{{"c.txt", []byte(text)}}}}
+	results := []Result{{Name: "a", Files: []File{{Name: "a.txt", Data: []byte(text)}, {Name: "b.txt", Data: []byte("small\n")}}}, {Name: "b", Files: []File{{Name: "c.txt", Data: []byte(text)}}}}
 	bound(results, Limits{File: 500, Total: 700})
 	if got := string(results[0].Files[0].Data); !strings.HasSuffix(got, "9\n… 605 more bytes were left out\n") || len(got) > 600 {
 		t.Errorf("%q", got)
 	}
 	if got := string(results[0].Files[1].Data); got != "small\n" {
 		t.Errorf("%q", got)
+	}
+	// Half of what is compressed is nothing.
+	sealed := []Result{{Files: []File{{Name: "a.tape", Data: []byte(text), Sealed: true}, {Name: "b.tape", Data: []byte("small"), Sealed: true}}}}
+	bound(sealed, Limits{File: 500, Total: 700})
+	if got := sealed[0].Files; string(got[0].Data) != "… 1100 more bytes were left out\n" || got[0].Sealed || string(got[1].Data) != "small" || !got[1].Sealed {
+		t.Errorf("%+v", got)
 	}
 	if len(results[0].Cut) != 1 || len(results[1].Cut) != 1 || len(results[1].Files[0].Data) > 250 {
 		t.Errorf("%+v", results)

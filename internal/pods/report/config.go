@@ -53,7 +53,7 @@ func (p Program) ReadConfig(procs proc.FS, patterns []string) ([]File, error) {
 	}
 	var files []File
 	if len(p.Args) > 0 {
-		files = append(files, File{"command-line.txt", []byte(strings.Join(p.Args, " ") + "\n")})
+		files = append(files, File{Name: "command-line.txt", Data: []byte(strings.Join(p.Args, " ") + "\n")})
 	}
 	var unread []error
 	for _, pattern := range patterns {
@@ -73,7 +73,7 @@ func (p Program) ReadConfig(procs proc.FS, patterns []string) ([]File, error) {
 				unread = append(unread, err)
 				continue
 			}
-			files = append(files, File{"files/" + strings.TrimPrefix(strings.TrimPrefix(path, root), "/"), text})
+			files = append(files, File{Name: "files/" + strings.TrimPrefix(strings.TrimPrefix(path, root), "/"), Data: text})
 		}
 	}
 	return files, errors.Join(unread...)

@@ -51,7 +51,7 @@ func TestReadLog(t *testing.T) {
 	unit := newProc(t, "1:name=systemd:/system.slice/containerd.service\n0::/\n")
 	files, err := ReadLog(ctx, unit.FS, pid, func(_ context.Context, unit string) ([]byte, error) { return []byte("of " + unit), nil })
 	if err != nil || len(files) != 1 || string(files[0].Data) != "of containerd.service" {
-		t.Errorf("%q, %v", files, err)
+		t.Errorf("%+v, %v", files, err)
 	}
 
 	// Without a journal, the file that standard error is.

@@ -13,6 +13,9 @@ import (
 // IndexName is the page of a report that a person opens.
 const IndexName = "index.html"
 
+// RecordingName is the recording of the node in a report: see package tape.
+const RecordingName = "node.tape"
+
 // maxShown bounds how much of a file the page shows, in bytes.
 const maxShown = 96 << 10
 
@@ -29,7 +32,7 @@ var style string
 func page(source string) *template.Template {
 	t := template.New("page").Funcs(template.FuncMap{
 		"printable": printable, "bytes": size, "took": took, "time": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-		"shown": shown, "isText": func(f File) bool { return !strings.HasSuffix(f.Name, ".json") }, "partSize": Result.size, "dir": SafeName,
+		"shown": shown, "isText": func(f File) bool { return !f.Sealed && !strings.HasSuffix(f.Name, ".json") }, "partSize": Result.size, "dir": SafeName,
 	})
 	return template.Must(template.Must(t.Parse(style)).Parse(source))
 }

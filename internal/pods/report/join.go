@@ -91,6 +91,6 @@ func unpack(archive []byte) ([]File, error) {
 		if err != nil {
 			return all, fmt.Errorf("read archive: %w", err)
 		}
-		all = append(all, File{name, data})
+		all = append(all, File{Name: name, Data: data})
 	}
 }

@@ -59,7 +59,7 @@ func ReadLog(ctx context.Context, procs proc.FS, pid int, journal Journal) ([]Fi
 	if unit != "" && journal != nil {
 		text, err := journal(ctx, unit)
 		if err == nil && len(bytes.TrimSpace(text)) > 0 {
-			return []File{{"journal.txt", text}}, nil
+			return []File{{Name: "journal.txt", Data: text}}, nil
 		}
 		unread = fmt.Errorf("journal of %s: %w", unit, cmp.Or(err, errors.New("no entries")))
 	}
@@ -77,7 +77,7 @@ func ReadLog(ctx context.Context, procs proc.FS, pid int, journal Journal) ([]Fi
 	}
 	defer func() { _ = f.Close() }() // it is only read
 	text, err := lastLines(f, LogLines)
-	return []File{{"stderr.txt", append(fmt.Appendf(nil, "# the end of %s\n", to), text...)}}, err
+	return []File{{Name: "stderr.txt", Data: append(fmt.Appendf(nil, "# the end of %s\n", to), text...)}}, err
 }
 
 // unitOf returns the systemd unit of a process, "" if it is in none.

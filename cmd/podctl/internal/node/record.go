@@ -76,12 +76,10 @@ func runRecord(ctx context.Context, e *shell.Env, o recordOptions) error {
 	if err != nil {
 		return err
 	}
-	header := tape.Header{Podctl: shell.Version(), Host: hostname(), Runtime: client.Connected().String(), Endpoint: client.Endpoint().Runtime, PID: cri.ServerOf(client.Endpoint()).PID, Start: e.Now()}
-	w := tape.NewWriter(header)
-	recorder := &tape.Recorder{Runtime: client.RuntimeConn(), Image: client.ImageConn(), Now: e.Now, Writer: w}
+	recorder := newRecorder(e, client)
 	err = o.record(ctx, e, client, recorder)
 	if err == nil {
-		err = e.UntilInterrupted(ctx, func(ctx context.Context) error { return o.recordNode(ctx, e, client, recorder) })
+		err = e.UntilInterrupted(ctx, func(ctx context.Context) error { return recordNode(ctx, e, o.Globals, client, recorder) })
 	}
 	if errors.Is(err, tape.ErrFull) {
 		fmt.Fprintf(e.Errw, "warning: %v: what came later is not in it\n", err)
@@ -89,16 +87,30 @@ func runRecord(ctx context.Context, e *shell.Env, o recordOptions) error {
 	}
 	var count tape.Count
 	if err == nil {
-		r.found(r.specValues(ctx))
-		if k, err := r.kubelet(ctx); err == nil && k != nil {
-			r.setKubeletDir(k)
-		}
-		count, err = w.Finish(f, tape.NewMask(r.secrets()), e.Now())
+		count, err = r.finishTape(ctx, recorder.Writer, f)
 	}
 	if err := f.Finish(err); err != nil {
 		return err
 	}
-	return o.print(e, newRecordSummary(o.file, header.Runtime, count))
+	return o.print(e, newRecordSummary(o.file, client.Connected().String(), count))
+}
+
+// newRecorder returns a recorder of a new tape.
+func newRecorder(e *shell.Env, client *cri.Client) *tape.Recorder {
+	endpoint := client.Endpoint()
+	header := tape.Header{
+		Podctl: shell.Version(), Host: hostname(), Runtime: client.Connected().String(), Endpoint: endpoint.Runtime, PID: cri.ServerOf(endpoint).PID, Start: e.Now(),
+	}
+	return &tape.Recorder{Runtime: client.RuntimeConn(), Image: client.ImageConn(), Now: e.Now, Writer: tape.NewWriter(header)}
+}
+
+// finishTape writes a tape without secrets.
+func (r *reporter) finishTape(ctx context.Context, w *tape.Writer, to io.Writer) (tape.Count, error) {
+	r.found(r.specValues(ctx))
+	if k, err := r.kubelet(ctx); err == nil && k != nil {
+		r.setKubeletDir(k)
+	}
+	return w.Finish(to, tape.NewMask(r.secrets()), r.env.Now())
 }
 
 // record records until the time is over, or an interrupt, which is no error once everything was

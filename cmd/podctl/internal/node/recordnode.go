@@ -1,8 +1,10 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -10,12 +12,13 @@ import (
 	"github.com/podctl/podctl/internal/lab/tape"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/arrival"
+	"github.com/podctl/podctl/internal/pods/report"
 )
 
 // recordNode records what the runtime does not know: the owners of its pods, and the processes
 // and cgroups of the node. What cannot be read is not on the tape.
-func (o recordOptions) recordNode(ctx context.Context, e *shell.Env, client *cri.Client, r *tape.Recorder) error {
-	answers, err := o.askOwners(ctx, e, client)
+func recordNode(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.Client, r *tape.Recorder) error {
+	answers, err := askOwners(ctx, e, g, client)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -29,7 +32,7 @@ func (o recordOptions) recordNode(ctx context.Context, e *shell.Env, client *cri
 			return err
 		}
 	}
-	if err := r.Writer.AddNode(arrival.Save(readNode(ctx, e, preemptOptions{Globals: o.Globals}))); err != nil {
+	if err := r.Writer.AddNode(arrival.Save(readNode(ctx, e, preemptOptions{Globals: g}))); err != nil {
 		return err
 	}
 	if cri.ServerOf(client.Endpoint()).PID == 0 || client.Connected().Name == sim.Name {
@@ -39,8 +42,8 @@ func (o recordOptions) recordNode(ctx context.Context, e *shell.Env, client *cri
 }
 
 // askOwners asks everybody who may own a pod of the runtime.
-func (o recordOptions) askOwners(ctx context.Context, e *shell.Env, client *cri.Client) (*owners.Answers, error) {
-	paths, err := o.Paths(client.Endpoint())
+func askOwners(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.Client) (*owners.Answers, error) {
+	paths, err := g.Paths(client.Endpoint())
 	if err != nil {
 		return nil, err
 	}
@@ -51,4 +54,25 @@ func (o recordOptions) askOwners(ctx context.Context, e *shell.Env, client *cri.
 	r := shell.NewReader(e, paths.Locks)
 	r.Kubelet, r.CountUndesired, r.ReadExits = owners.KubeletAlways, true, true
 	return r.Ask(ctx, client, listed)
+}
+
+// recording is the part of a report that podctl -r tape:REPORT looks at.
+func (r *reporter) recording(ctx context.Context) ([]report.File, error) {
+	e := *r.env
+	e.Errw = io.Discard // what is not recorded is said where it is looked for
+	client, disconnect, err := shell.Connect(ctx, &e, r.patient())
+	defer disconnect()
+	if err != nil {
+		return nil, err
+	}
+	recorder := newRecorder(&e, client)
+	if err := recorder.Snapshot(ctx); err != nil {
+		return nil, err
+	}
+	if err := recordNode(ctx, &e, r.patient(), client, recorder); err != nil {
+		return nil, err
+	}
+	var file bytes.Buffer
+	_, err = r.finishTape(ctx, recorder.Writer, &file)
+	return []report.File{{Name: report.RecordingName, Data: file.Bytes(), Sealed: true}}, err
 }

@@ -38,7 +38,7 @@ func (r *reporter) parts() []report.Part {
 	if len(pods) == 0 {
 		pods = []string{everyPod}
 	}
-	return []report.Part{
+	parts := []report.Part{
 		r.list("doctor", "doctor: runtime and host", "doctor"),
 		r.list("pods", "pods", "pods"),
 		r.list("starting", "starting: pods that should run and do not", "starting"),
@@ -57,6 +57,10 @@ func (r *reporter) parts() []report.Part {
 		{Name: "kubelet-log", Title: "log of the kubelet", Collect: r.ofKubelet(r.kubeletLog)},
 		{Name: "kernel-log", Title: "log of the kernel", Collect: r.kernelLog},
 	}
+	if len(r.opts.pods) == 0 { // a recording is one of all pods
+		parts = append(parts, report.Part{Name: "recording", Title: "a recording of the node, which podctl -r tape:THIS-ARCHIVE looks at", Collect: r.recording})
+	}
+	return parts
 }
 
 // globals are the flags of the report that concern every command.
