@@ -43,7 +43,7 @@ func TestStoredAnswersLeadToTheSameVerdicts(t *testing.T) {
 	elsewhere := Process{Process: control.Process{Name: "other"}, Elsewhere: true, Endpoint: "unix:///x", Err: silent}
 	present := Kubelet{Process: &kubelet.Process{PID: 7}, Asked: true, Answer: kubelet.Answer{PID: 7, Source: "kubelet x", Pods: []*v1.Pod{object("uid-static", "static")}}}
 	unread := present
-	unread.Answer.Err, unread.Incomplete, unread.Unsettled = silent, silent, silent
+	unread.Err, unread.Incomplete, unread.Unsettled = silent, silent, silent
 	pods := []*pod.Pod{listed("web", "agent", pod.Running), listed("db", "agent", pod.Running), listed("gone", "run-1", pod.Exited), listed("lost", "run-2", pod.Running), bare("bare")}
 	static := bare("static")
 	static.UID, static.Sandboxes[0].Source = "uid-static", "file"

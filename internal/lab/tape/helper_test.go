@@ -46,12 +46,11 @@ func connect(t *testing.T, dial func(context.Context) (net.Conn, error)) *cri.Cl
 }
 
 // run runs a pod with one container, whose environment has a secret, and returns its id.
-func (n *node) run(name, command string, annotations map[string]string) (sandbox, container string) {
+func (n *node) run(name, command string) (sandbox, container string) {
 	n.t.Helper()
 	config := &runtimeapi.PodSandboxConfig{
-		Metadata:    &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: "uid-" + name},
-		Labels:      map[string]string{pod.UIDLabel: "uid-" + name, pod.NameLabel: name, pod.NamespaceLabel: "default"},
-		Annotations: annotations,
+		Metadata: &runtimeapi.PodSandboxMetadata{Name: name, Namespace: "default", Uid: "uid-" + name},
+		Labels:   map[string]string{pod.UIDLabel: "uid-" + name, pod.NameLabel: name, pod.NamespaceLabel: "default"},
 	}
 	sandbox, err := n.client.RunPodSandbox(n.t.Context(), config, "")
 	if err == nil {

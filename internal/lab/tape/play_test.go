@@ -115,7 +115,7 @@ func TestReplayReportsWhatAWatchReported(t *testing.T) {
 func (n *node) act(rnd *rand.Rand, i int) {
 	switch rnd.IntN(6) {
 	case 0, 1, 2:
-		n.run(fmt.Sprintf("p%d", i), fmt.Sprintf("sleep %d.5; exit %d", 2+rnd.IntN(5), rnd.IntN(3)), nil)
+		n.run(fmt.Sprintf("p%d", i), fmt.Sprintf("sleep %d.5; exit %d", 2+rnd.IntN(5), rnd.IntN(3)))
 	case 3:
 		if pods, err := n.client.ListPods(context.Background()); err == nil && len(pods) > 0 {
 			for _, s := range pods[rnd.IntN(len(pods))].Sandboxes {
@@ -139,7 +139,7 @@ func (n *node) act(rnd *rand.Rand, i int) {
 func TestReplayKeepsTheClockOfTheRecording(t *testing.T) {
 	bubble(t, func(n *node) {
 		t := n.t
-		n.run("web", "sleep 3600", nil)
+		n.run("web", "sleep 3600")
 		began := time.Now()
 		r := n.recorder()
 		if err := r.Snapshot(t.Context()); err != nil {
@@ -147,7 +147,7 @@ func TestReplayKeepsTheClockOfTheRecording(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(10 * time.Second)
-			n.run("job", "sleep 5; exit 3", nil)
+			n.run("job", "sleep 5; exit 3")
 		}()
 		if err := r.Follow(t.Context(), time.Minute, time.Second, true); err != nil {
 			t.Fatal(err)

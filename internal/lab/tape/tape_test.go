@@ -57,8 +57,8 @@ func answers(t *testing.T, c *cri.Client, sandbox, container string) map[string]
 // What a runtime answered, its recording answers.
 func TestRecordingAnswersAsTheRuntimeDid(t *testing.T) {
 	bubble(t, func(n *node) {
-		sandbox, container := n.run("web", "sleep 3600", nil)
-		n.run("job", "exit 3", nil)
+		sandbox, container := n.run("web", "sleep 3600")
+		n.run("job", "exit 3")
 		time.Sleep(time.Second)
 		want := answers(n.t, n.client, sandbox, container)
 		_, client := served(n.t, n.record())
@@ -72,7 +72,7 @@ func TestRecordingAnswersAsTheRuntimeDid(t *testing.T) {
 // What is not recorded is unsupported, never not found. An error is the one that was recorded.
 func TestWhatIsNotRecordedIsNotGone(t *testing.T) {
 	bubble(t, func(n *node) {
-		_, container := n.run("web", "sleep 3600", nil)
+		_, container := n.run("web", "sleep 3600")
 		n.sim.FailNext("ContainerStatus", "web", status.Error(codes.NotFound, "removed meanwhile"))
 		_, client := served(n.t, n.record())
 		ctx := n.t.Context()
@@ -96,7 +96,7 @@ func second[T any](_ T, err error) error { return err }
 // A tape answers as of any time that it spans: of a round all is answered, or nothing.
 func TestRecordingAnswersAsOfATime(t *testing.T) {
 	bubble(t, func(n *node) {
-		n.run("web", "sleep 3600", nil)
+		n.run("web", "sleep 3600")
 		r := n.recorder()
 		began := time.Now()
 		if err := r.Snapshot(n.t.Context()); err != nil {
@@ -105,7 +105,7 @@ func TestRecordingAnswersAsOfATime(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- r.Follow(n.t.Context(), time.Minute, time.Second, true) }()
 		time.Sleep(10 * time.Second)
-		n.run("job", "sleep 5; exit 3", nil)
+		n.run("job", "sleep 5; exit 3")
 		if err := <-done; err != nil {
 			n.t.Fatal(err)
 		}
@@ -153,8 +153,8 @@ func TestRecordingAnswersAsOfATime(t *testing.T) {
 // A call that hangs is on the tape as one that was not answered, and keeps nothing else off it.
 func TestRecordingOfARuntimeThatHangs(t *testing.T) {
 	bubble(t, func(n *node) {
-		_, stuck := n.run("db", "sleep 3600", nil)
-		_, other := n.run("web", "sleep 3600", nil)
+		_, stuck := n.run("db", "sleep 3600")
+		_, other := n.run("web", "sleep 3600")
 		defer n.sim.Hang("ContainerStatus", "db")()
 		_, client := served(n.t, n.record())
 		if _, err := client.ContainerStatus(n.t.Context(), stuck); !errors.Is(err, cri.ErrDeadline) {
