@@ -2,7 +2,7 @@
 // runtime that only reads.
 //
 //	runtime ◄── Recorder ──► Writer ──► header, answers, end      JSON lines in gzip
-//	                            ▲                   │
+//	relay ────► Observer ──►    ▲                   │
 //	                 Mask: no secrets               ▼
 //	                                              Read ──► Tape ──► Server: a CRI endpoint
 //

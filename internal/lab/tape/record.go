@@ -53,6 +53,7 @@ func (r *Recorder) Snapshot(ctx context.Context) error {
 		asking.Go(func() { r.ask(ctx, request.name, request.message) })
 	}
 	asking.Wait()
+	r.listed = nil // all statuses
 	return r.relist(ctx)
 }
 

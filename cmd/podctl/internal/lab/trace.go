@@ -31,6 +31,7 @@ type traceOptions struct {
 	inFlight time.Duration
 	last     time.Duration // 0: until an interrupt, or the end of the command
 	file     string        // "" for the standard streams
+	record   string        // file of a recording, "" for none
 	// format is how calls are printed unless chrome or otlp is set.
 	format output.Format
 	chrome bool
@@ -77,6 +78,7 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no calls"},
 			&cli.BoolFlag{Name: "show-secrets", Usage: "do not mask secrets"},
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`"},
+			&cli.StringFlag{Name: "record", Usage: "record the node and the answers that pass in a new `FILE`, for podctl -r tape:FILE; podctl help recordings"},
 			&cli.StringFlag{Name: "write", DefaultText: "standard output; standard error with COMMAND", Usage: "write the trace to a new `FILE`, which only its owner can read"},
 			shell.NoHeadersFlag(),
 		},
@@ -93,7 +95,7 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 func readTrace(c *cli.Context) (traceOptions, error) {
 	o := traceOptions{
 		Globals: shell.ReadGlobals(c), secrets: c.Bool("show-secrets"), summary: c.Bool("summary"), quiet: c.Bool("quiet"),
-		inFlight: c.Duration("in-flight"), last: c.Duration("for"), file: c.String("write"),
+		inFlight: c.Duration("in-flight"), last: c.Duration("for"), file: c.String("write"), record: c.String("record"),
 		filter: trace.Filter{
 			Methods: c.StringSlice("method"), Pods: c.StringSlice("pod"), Callers: c.StringSlice("caller"), Slower: c.Duration("slower"), Failed: c.Bool("failed"),
 		},

@@ -37,7 +37,16 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	r := relay.New(relay.Options{Dial: runtime.dial, Observer: s, CallerOf: relay.PeerOf, Now: e.Now})
+	recording, err := startRecording(ctx, u.Env, o)
+	if err != nil {
+		return errors.Join(err, l.Close(), s.close())
+	}
+	defer func() {
+		if failed := recording.finish(ctx); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}()
+	r := relay.New(relay.Options{Dial: runtime.dial, Observer: recording.observes(s), CallerOf: relay.PeerOf, Now: e.Now})
 	go r.Serve(l)
 	if len(o.command) == 0 {
 		fmt.Fprintf(u.Errw, "tracing calls to %s at unix://%s\n", runtime.endpoint.Runtime, socket)

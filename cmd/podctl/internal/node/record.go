@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/lab/tape"
 )
 
@@ -65,63 +63,26 @@ func recordCommand(e *shell.Env) *cmdline.Command {
 }
 
 func runRecord(ctx context.Context, e *shell.Env, o recordOptions) error {
-	r := &reporter{env: e, opts: reportOptions{Globals: o.Globals}}
-	o.Globals = r.patient()
-	client, disconnect, err := shell.Connect(ctx, e, o.Globals)
+	r, err := StartRecording(ctx, e, o.Globals, o.file)
 	if err != nil {
 		return err
 	}
-	defer disconnect()
-	f, err := shell.CreateFile(e, o.file)
+	s, err := r.Finish(ctx, o.record(ctx, r))
 	if err != nil {
 		return err
 	}
-	recorder := newRecorder(e, client)
-	err = o.record(ctx, e, client, recorder)
-	if err == nil {
-		err = e.UntilInterrupted(ctx, func(ctx context.Context) error { return recordNode(ctx, e, o.Globals, client, recorder) })
-	}
-	if errors.Is(err, tape.ErrFull) {
-		fmt.Fprintf(e.Errw, "warning: %v: what came later is not in it\n", err)
-		err = nil
-	}
-	var count tape.Count
-	if err == nil {
-		count, err = r.finishTape(ctx, recorder.Writer, f)
-	}
-	if err := f.Finish(err); err != nil {
-		return err
-	}
-	return o.print(e, newRecordSummary(o.file, client.Connected().String(), count))
-}
-
-// newRecorder returns a recorder of a new tape.
-func newRecorder(e *shell.Env, client *cri.Client) *tape.Recorder {
-	endpoint := client.Endpoint()
-	header := tape.Header{
-		Podctl: shell.Version(), Host: hostname(), Runtime: client.Connected().String(), Endpoint: endpoint.Runtime, PID: cri.ServerOf(endpoint).PID, Start: e.Now(),
-	}
-	return &tape.Recorder{Runtime: client.RuntimeConn(), Image: client.ImageConn(), Now: e.Now, Writer: tape.NewWriter(header)}
-}
-
-// finishTape writes a tape without secrets.
-func (r *reporter) finishTape(ctx context.Context, w *tape.Writer, to io.Writer) (tape.Count, error) {
-	r.found(r.specValues(ctx))
-	if k, err := r.kubelet(ctx); err == nil && k != nil {
-		r.setKubeletDir(k)
-	}
-	return w.Finish(to, tape.NewMask(r.secrets()), r.env.Now())
+	return o.print(e, s)
 }
 
 // record records until the time is over, or an interrupt, which is no error once everything was
 // asked.
-func (o recordOptions) record(ctx context.Context, e *shell.Env, client *cri.Client, r *tape.Recorder) error {
-	if err := e.UntilInterrupted(ctx, r.Snapshot); err != nil || o.last == 0 {
+func (o recordOptions) record(ctx context.Context, r *Recording) error {
+	if err := r.env.UntilInterrupted(ctx, r.Snapshot); err != nil || o.last == 0 {
 		return err
 	}
-	ctx, interrupted := e.UntilInterrupt(ctx)
+	ctx, interrupted := r.env.UntilInterrupt(ctx)
 	defer interrupted()
-	return r.Follow(ctx, o.last, o.period, client.Connected().BroadcastsEvents())
+	return r.Follow(ctx, o.last, o.period, r.client.Connected().BroadcastsEvents())
 }
 
 // RecordSummary is the output of `podctl record`, on stderr if the recording itself is on
@@ -151,13 +112,14 @@ func (o recordOptions) print(e *shell.Env, s RecordSummary) error {
 	if !o.format.IsTable() {
 		return o.format.NewStream(out).Print("", s)
 	}
-	_, err := io.WriteString(out, o.text(s)+"\n")
+	_, err := io.WriteString(out, s.Text(o.last > 0)+"\n")
 	return err
 }
 
-func (o recordOptions) text(s RecordSummary) string {
+// Text is the summary as a person reads it; span: with its duration.
+func (s RecordSummary) Text(span bool) string {
 	text := "recorded " + s.Runtime
-	if o.last > 0 {
+	if span {
 		text += " for " + output.Age(time.Duration(s.Seconds*float64(time.Second)))
 	}
 	text += ": " + output.Plural(s.Answers, "answer")
