@@ -147,8 +147,8 @@ func TestScriptOfAnAnnotation(t *testing.T) {
 func TestImagesOfAFile(t *testing.T) {
 	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
 		if err := n.sim.LoadImages([]byte(`{images: [
-			{names: ["app:1", "mirror.example/app:1"], user: "1000", group: 1000, groups: [7], command: [sh, -c, "id -G; exit 4"]},
-			{names: [private], error: denied}]}`)); err != nil {
+			{names: ["app:1", "mirror.example/app:1"], uid: 1000, gid: 1000, groups: [7], command: [sh, -c, "id -G; exit 4"]},
+			{names: [private], error: denied, absent: true}]}`)); err != nil {
 			t.Fatal(err)
 		}
 		spec := func(name string) *runtimeapi.ImageSpec { return &runtimeapi.ImageSpec{Image: name} }

@@ -4,33 +4,37 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // ImageScript says what is special about an image.
 type ImageScript struct {
 	// Absent: the runtime does not hold it before it was pulled.
-	Absent bool
+	Absent bool `json:"absent"`
 	// PullErr is what a pull answers; nil is success.
-	PullErr error
+	PullErr error `json:"-"`
 	// PullTakes is how long a pull lasts.
-	PullTakes time.Duration
+	PullTakes time.Duration `json:"-"`
 	// UID is who its processes run as, nil for root; User the same by name. GID and
 	// Groups are that user's in the image's /etc/passwd and /etc/group.
-	UID    *int64
-	User   string
-	GID    int64
-	Groups []int64
+	UID    *int64  `json:"uid"`
+	User   string  `json:"user"`
+	GID    int64   `json:"gid"`
+	Groups []int64 `json:"groups"`
 	// Size in bytes; zero means 4 MiB.
-	Size uint64
+	Size uint64 `json:"size"`
 	// Names are other names of the same image.
-	Names []string
+	Names []string `json:"names"`
 	// Command is run by a container that has none.
-	Command []string
+	Command []string `json:"command"`
 }
 
 type image struct {
@@ -55,7 +59,7 @@ func (i *image) names() []string {
 	for _, name := range i.Names {
 		names = append(names, normalizeRef(name))
 	}
-	return names
+	return slices.Compact(names)
 }
 
 // digest is the digest of the image's manifest, behind its first name.
@@ -86,6 +90,32 @@ func (r *Runtime) SetImage(ref string, s ImageScript) {
 	for _, name := range s.Names {
 		r.images[normalizeRef(name)] = i
 	}
+}
+
+// LoadImages sets the images of a YAML file: {images: [{names: […], …}]}. The first name of
+// an image counts; pull is how long a pull takes, error how it fails.
+func (r *Runtime) LoadImages(data []byte) error {
+	var file struct {
+		Images []struct {
+			ImageScript `json:",inline"`
+			Pull        metav1.Duration `json:"pull"`
+			Error       string          `json:"error"`
+		} `json:"images"`
+	}
+	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+		return err
+	}
+	for n, i := range file.Images {
+		if len(i.Names) == 0 {
+			return fmt.Errorf("images[%d].names: want a name at least", n)
+		}
+		i.PullTakes = i.Pull.Duration
+		if i.Error != "" {
+			i.PullErr = errorf(codes.Unknown, "failed to pull and unpack image %q: %s", normalizeRef(i.Names[0]), i.Error)
+		}
+		r.SetImage(i.Names[0], i.ImageScript)
+	}
+	return nil
 }
 
 // imageNamed finds or makes the image of a name. r.mu is held.
