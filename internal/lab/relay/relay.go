@@ -34,13 +34,15 @@ type Relay struct {
 	budget  budget
 	conns   sync.WaitGroup
 
-	mu     sync.Mutex
-	queues map[*queue]bool // of the connections that have not been observed to their end
+	mu sync.Mutex
+	// open are the connections that have not been observed to their end, with what holds
+	// their copies.
+	open map[*caller]*queue
 }
 
 // New returns a relay that serves nothing yet.
 func New(o Options) *Relay {
-	r := &Relay{options: o, queues: map[*queue]bool{}}
+	r := &Relay{options: o, open: map[*caller]*queue{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
@@ -52,14 +54,14 @@ const acceptRetry = 50 * time.Millisecond
 // cannot be accepted waits: descriptors may be rare for a moment.
 func (r *Relay) Serve(l net.Listener) {
 	for {
-		caller, err := l.Accept()
+		conn, err := l.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil:
 			time.Sleep(acceptRetry)
 		default:
-			r.conns.Go(func() { r.Pass(caller) })
+			r.conns.Go(func() { r.Pass(conn) })
 		}
 	}
 }
@@ -73,7 +75,7 @@ func (r *Relay) Close() {
 // Flush returns when all that has passed until now has been observed, or ctx ends.
 func (r *Relay) Flush(ctx context.Context) {
 	r.mu.Lock()
-	queues := slices.Collect(maps.Keys(r.queues))
+	queues := slices.Collect(maps.Values(r.open))
 	r.mu.Unlock()
 	for _, q := range queues {
 		for !q.isObserved() {
@@ -86,6 +88,23 @@ func (r *Relay) Flush(ctx context.Context) {
 	}
 }
 
+// GoAway asks the callers of all connections to make their next calls on new ones. A
+// connection closes once its calls have ended.
+func (r *Relay) GoAway() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for end := range r.open {
+		go end.goAway() // which waits for a caller that reads nothing
+	}
+}
+
+// Connections returns the number of connections that are open.
+func (r *Relay) Connections() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.open)
+}
+
 // duplex is a connection whose directions end one by one.
 type duplex interface {
 	net.Conn
@@ -93,9 +112,9 @@ type duplex interface {
 }
 
 // Pass passes one connection on until it ends, and closes it.
-func (r *Relay) Pass(caller net.Conn) {
-	defer func() { _ = caller.Close() }()
-	who := r.options.CallerOf(caller)
+func (r *Relay) Pass(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	who := r.options.CallerOf(conn)
 	runtime, err := r.options.Dial(r.ctx)
 	if err != nil {
 		if r.ctx.Err() == nil {
@@ -104,25 +123,25 @@ func (r *Relay) Pass(caller net.Conn) {
 		return
 	}
 	defer func() { _ = runtime.Close() }()
-	stop := context.AfterFunc(r.ctx, func() { _, _ = caller.Close(), runtime.Close() })
+	stop := context.AfterFunc(r.ctx, func() { _, _ = conn.Close(), runtime.Close() })
 	defer stop()
-	q := newQueue(&r.budget)
+	q, end := newQueue(&r.budget), &caller{Conn: conn}
 	r.mu.Lock()
-	r.queues[q] = true
+	r.open[end] = q
 	r.mu.Unlock()
 	var decoding, passing sync.WaitGroup
 	decoding.Go(func() { r.decode(who, q) })
 	for _, way := range []struct {
 		from     Side
 		src, dst net.Conn
-	}{{FromCaller, caller, runtime}, {FromRuntime, runtime, caller}} {
+	}{{FromCaller, conn, runtime}, {FromRuntime, runtime, end}} {
 		passing.Go(func() { r.copy(way.from, way.src, way.dst, q) })
 	}
 	passing.Wait()
 	q.close()
 	decoding.Wait()
 	r.mu.Lock()
-	delete(r.queues, q)
+	delete(r.open, end)
 	r.mu.Unlock()
 }
 

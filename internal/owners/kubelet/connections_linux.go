@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/internal/sys/unixdiag"
 )
 
 // endpoints are the names of runtime sockets: a connection to a socket of
@@ -26,7 +27,7 @@ type connectionTable struct {
 	names map[string]bool // of runtime sockets
 	// sockets are all unix sockets by inode; holders are the processes that have an end
 	// of a connection to a runtime open, by the inode of that end.
-	sockets map[uint32]unixSocket
+	sockets map[uint32]unixdiag.Socket
 	holders map[uint32][]int
 }
 
@@ -83,11 +84,11 @@ const (
 
 // readConnections reads the connections in the network namespaces of podctl, of the
 // server and of kubelets, and returns the server's end of ours.
-func readConnections(ctx context.Context, server int, ours uint32, visible visibleProcesses) (*connectionTable, unixSocket, error) {
+func readConnections(ctx context.Context, server int, ours uint32, visible visibleProcesses) (*connectionTable, unixdiag.Socket, error) {
 	t := &connectionTable{names: map[string]bool{}}
 	names, err := visible.runtimeNames(ctx)
 	if err != nil {
-		return nil, unixSocket{}, err
+		return nil, unixdiag.Socket{}, err
 	}
 	for _, name := range append(slices.Collect(maps.Values(names)), endpoints...) {
 		t.names[filepath.Base(name)] = true
@@ -95,29 +96,29 @@ func readConnections(ctx context.Context, server int, ours uint32, visible visib
 	networks := append([]int{os.Getpid(), server}, slices.Sorted(maps.Keys(visible.kubelets))...)
 	for try := 1; ; try++ {
 		if err := t.readSockets(networks); err != nil {
-			return nil, unixSocket{}, err
+			return nil, unixdiag.Socket{}, err
 		}
 		for _, s := range t.sockets {
-			if s.peer == ours {
-				t.names[filepath.Base(s.name)] = true
+			if s.Peer == ours {
+				t.names[filepath.Base(s.Name)] = true
 				if err := t.readHolders(ctx, visible.pids); err != nil {
 					return nil, s, err
 				}
-				if len(t.holders[s.inode]) == 0 {
+				if len(t.holders[s.Inode]) == 0 {
 					return nil, s, fmt.Errorf("the open files of the runtime (pid %d) cannot be read", server)
 				}
 				return t, s, nil
 			}
 		}
 		if try == acceptTries {
-			return nil, unixSocket{}, errors.New("the process that serves the socket cannot be found")
+			return nil, unixdiag.Socket{}, errors.New("the process that serves the socket cannot be found")
 		}
 		time.Sleep(acceptPause)
 	}
 }
 
 func (t *connectionTable) readSockets(networks []int) error {
-	t.sockets = map[uint32]unixSocket{}
+	t.sockets = map[uint32]unixdiag.Socket{}
 	seen := map[string]bool{}
 	for _, pid := range networks {
 		network, err := proc.Default.Namespace(pid, "net")
@@ -127,8 +128,8 @@ func (t *connectionTable) readSockets(networks []int) error {
 		if err != nil {
 			return err
 		}
-		var list []unixSocket
-		if err := inNetworkOf(pid, func() (err error) { list, err = unixSockets(); return err }); err != nil {
+		var list []unixdiag.Socket
+		if err := inNetworkOf(pid, func() (err error) { list, err = unixdiag.List(); return err }); err != nil {
 			if _, ended := proc.Default.Namespace(pid, "net"); errors.Is(ended, proc.ErrGone) {
 				continue
 			}
@@ -136,7 +137,7 @@ func (t *connectionTable) readSockets(networks []int) error {
 		}
 		seen[network] = true
 		for _, s := range list {
-			t.sockets[s.inode] = s
+			t.sockets[s.Inode] = s
 		}
 	}
 	return nil
@@ -147,7 +148,7 @@ func (t *connectionTable) readSockets(networks []int) error {
 func (t *connectionTable) readHolders(ctx context.Context, pids []int) error {
 	t.holders = map[uint32][]int{}
 	for _, s := range t.toRuntime() {
-		t.holders[s.inode], t.holders[s.peer] = nil, nil
+		t.holders[s.Inode], t.holders[s.Peer] = nil, nil
 	}
 	for _, pid := range pids {
 		if ctx.Err() != nil {
@@ -163,10 +164,10 @@ func (t *connectionTable) readHolders(ctx context.Context, pids []int) error {
 }
 
 // toRuntime returns the accepted ends of connections to runtime sockets.
-func (t *connectionTable) toRuntime() []unixSocket {
-	var found []unixSocket
+func (t *connectionTable) toRuntime() []unixdiag.Socket {
+	var found []unixdiag.Socket
 	for _, s := range t.sockets {
-		if s.name != "" && s.peer != 0 && t.names[filepath.Base(s.name)] {
+		if s.Name != "" && s.Peer != 0 && t.names[filepath.Base(s.Name)] {
 			found = append(found, s)
 		}
 	}
@@ -181,10 +182,10 @@ type listener struct {
 
 // listeners returns the sockets that accepted a connection, one for each process that
 // has its end open.
-func (t *connectionTable) listeners(s unixSocket) []listener {
+func (t *connectionTable) listeners(s unixdiag.Socket) []listener {
 	var all []listener
-	for _, pid := range t.holders[s.inode] {
-		all = append(all, listener{pid, s.name})
+	for _, pid := range t.holders[s.Inode] {
+		all = append(all, listener{pid, s.Name})
 	}
 	return all
 }
@@ -192,7 +193,7 @@ func (t *connectionTable) listeners(s unixSocket) []listener {
 // clients returns the clients of the runtime that accepted a connection. If that is a
 // proxy, the clients of the runtimes behind it are included; if a client is a proxy, so
 // are its clients.
-func (t *connectionTable) clients(accepted unixSocket) []int {
+func (t *connectionTable) clients(accepted unixdiag.Socket) []int {
 	connections := t.toRuntime()
 	set := map[listener]bool{}
 	var queue []listener
@@ -207,7 +208,7 @@ func (t *connectionTable) clients(accepted unixSocket) []int {
 	add(t.listeners(accepted))
 	for ; len(queue) > 0; queue = queue[1:] { // to the runtimes behind a proxy
 		for _, s := range connections {
-			if slices.Contains(t.holders[s.peer], queue[0].pid) {
+			if slices.Contains(t.holders[s.Peer], queue[0].pid) {
 				add(t.listeners(s))
 			}
 		}
@@ -221,13 +222,13 @@ func (t *connectionTable) clients(accepted unixSocket) []int {
 			if !slices.Contains(t.listeners(s), queue[0]) {
 				continue
 			}
-			for _, pid := range t.holders[s.peer] {
+			for _, pid := range t.holders[s.Peer] {
 				if pid == os.Getpid() {
 					continue
 				}
 				clients[pid] = true
 				for _, own := range connections {
-					if slices.Contains(t.holders[own.inode], pid) {
+					if slices.Contains(t.holders[own.Inode], pid) {
 						add(t.listeners(own))
 					}
 				}
@@ -238,11 +239,11 @@ func (t *connectionTable) clients(accepted unixSocket) []int {
 }
 
 // countHidden counts the clients of the server whose process is not visible.
-func (t *connectionTable) countHidden(accepted unixSocket) int {
+func (t *connectionTable) countHidden(accepted unixdiag.Socket) int {
 	n := 0
 	for _, s := range t.toRuntime() {
 		same := slices.ContainsFunc(t.listeners(s), func(l listener) bool { return slices.Contains(t.listeners(accepted), l) })
-		if same && len(t.holders[s.peer]) == 0 {
+		if same && len(t.holders[s.Peer]) == 0 {
 			n++
 		}
 	}

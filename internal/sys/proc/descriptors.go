@@ -1,8 +1,10 @@
 package proc
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,4 +36,25 @@ func (f FS) descriptors(pid int, each func(path string, target []byte)) {
 			return // the end, mostly
 		}
 	}
+}
+
+// SocketDescriptors returns the descriptors of the sockets that a process has open, by
+// inode; none if they must not be read.
+func (f FS) SocketDescriptors(pid int) map[uint32]int {
+	found := map[uint32]int{}
+	f.descriptors(pid, func(path string, target []byte) {
+		if inode, ok := socketInode(target); ok {
+			if n, err := strconv.Atoi(filepath.Base(path)); err == nil {
+				found[inode] = n
+			}
+		}
+	})
+	return found
+}
+
+// socketInode reads socket:[INODE].
+func socketInode(target []byte) (uint32, bool) {
+	number, isSocket := bytes.CutPrefix(target, []byte("socket:["))
+	inode, err := strconv.ParseUint(string(bytes.TrimSuffix(number, []byte("]"))), 10, 32)
+	return uint32(inode), isSocket && err == nil
 }

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -138,12 +137,8 @@ func (f FS) WorkingDir(pid int) string { return f.path(pid, "cwd") }
 func (f FS) Sockets(pid int) []uint32 {
 	var inodes []uint32
 	f.descriptors(pid, func(_ string, target []byte) {
-		number, isSocket := bytes.CutPrefix(target, []byte("socket:["))
-		if !isSocket {
-			return
-		}
-		if inode, err := strconv.ParseUint(string(bytes.TrimSuffix(number, []byte("]"))), 10, 32); err == nil {
-			inodes = append(inodes, uint32(inode))
+		if inode, ok := socketInode(target); ok {
+			inodes = append(inodes, inode)
 		}
 	})
 	return inodes

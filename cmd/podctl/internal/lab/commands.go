@@ -11,5 +11,6 @@ func Commands(e *shell.Env) []*cmdline.Command {
 	return []*cmdline.Command{
 		benchCommand(e),
 		traceCommand(e),
+		watchdogCommand(e),
 	}
 }

@@ -23,6 +23,7 @@ type traceOptions struct {
 	shell.Globals
 	listen  string // absolute, "" for a socket of its own
 	command []string
+	attach  bool
 	filter  trace.Filter
 	secrets bool
 	summary bool
@@ -54,13 +55,15 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 		Data:    []any{trace.Data{}, summaryData{}},
 		Description: "Passes the bytes of callers on to the runtime and reads a copy of them: calls, streams, deadlines\n" +
 			"and methods that podctl does not know pass unchanged. Calls come from those who use the SOCKET of\n" +
-			"--listen, or from COMMAND, which finds the socket in CONTAINER_RUNTIME_ENDPOINT and\n" +
-			"IMAGE_SERVICE_ENDPOINT. Ids are shown as the names of their pods and containers.\n" +
+			"--listen, from COMMAND, which finds the socket in CONTAINER_RUNTIME_ENDPOINT and\n" +
+			"IMAGE_SERVICE_ENDPOINT, or with --attach from all callers of the runtime: a kubelet goes on\n" +
+			"without a failed call. Ids are shown as the names of their pods and containers.\n" +
 			"Environment variables, registry credentials, the arguments and output of exec, and manifests in\n" +
 			"annotations are masked. Ctrl-C ends the trace, and the connections that pass through it.\n" +
 			"With COMMAND the trace goes to standard error unless --write names a file, and the exit code is\n" +
 			"the command's.\n\n" +
 			"   podctl trace --listen /run/trace.sock\n" +
+			"   podctl trace --attach --summary --for 30s\n" +
 			"   podctl trace --summary -- crictl ps\n" +
 			"   podctl trace -o json --write calls.json --pod web -- podctl run web.yaml\n" +
 			"   podctl trace -o chrome --write trace.json -- crictl pull busybox     for ui.perfetto.dev\n\n" +
@@ -68,6 +71,7 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 			"otlp=URL (spans of OpenTelemetry, sent to a collector by OTLP/HTTP).",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", DefaultText: "one for COMMAND", Usage: "unix `SOCKET` to create, with mode 0600; one that a process serves is refused"},
+			&cli.BoolFlag{Name: "attach", Usage: "trace the callers that the runtime has, without restarting anything: take the place of its socket, until the end"},
 			&cli.StringSliceFlag{Name: "method", Usage: "show only calls of this CRI `METHOD` or pattern, for example List*; repeatable"},
 			&cli.StringSliceFlag{Name: "pod", Usage: "show only calls about this `[NAMESPACE/]POD` or pattern; repeatable"},
 			&cli.StringSliceFlag{Name: "caller", Usage: "show only calls of this `PROCESS`, a pid, a name or a pattern; repeatable"},
@@ -94,7 +98,7 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 
 func readTrace(c *cli.Context) (traceOptions, error) {
 	o := traceOptions{
-		Globals: shell.ReadGlobals(c), secrets: c.Bool("show-secrets"), summary: c.Bool("summary"), quiet: c.Bool("quiet"),
+		Globals: shell.ReadGlobals(c), secrets: c.Bool("show-secrets"), attach: c.Bool("attach"), summary: c.Bool("summary"), quiet: c.Bool("quiet"),
 		inFlight: c.Duration("in-flight"), last: c.Duration("for"), file: c.String("write"), record: c.String("record"),
 		filter: trace.Filter{
 			Methods: c.StringSlice("method"), Pods: c.StringSlice("pod"), Callers: c.StringSlice("caller"), Slower: c.Duration("slower"), Failed: c.Bool("failed"),
@@ -111,8 +115,10 @@ func readTrace(c *cli.Context) (traceOptions, error) {
 	}
 	var err error
 	switch listen := strings.TrimPrefix(c.String("listen"), "unix://"); {
-	case listen == "" && len(o.command) == 0:
-		return o, &shell.UsageError{Message: "nothing to trace", Advice: "podctl trace --listen SOCKET, or podctl trace -- COMMAND"}
+	case listen == "" && len(o.command) == 0 && !o.attach:
+		return o, &shell.UsageError{Message: "nothing to trace", Advice: "podctl trace --listen SOCKET, podctl trace --attach, or podctl trace -- COMMAND"}
+	case o.attach && (listen != "" || len(o.command) > 0):
+		return o, shell.Usagef("--attach goes neither with --listen nor with COMMAND")
 	case listen != "":
 		if o.listen, err = filepath.Abs(listen); err != nil {
 			return o, err

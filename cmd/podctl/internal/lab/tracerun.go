@@ -33,26 +33,25 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 		return err
 	}
 	runtime.learn(ctx, s)
-	l, socket, err := listenTraced(o.listen)
-	if err != nil {
-		return errors.Join(err, s.close())
-	}
 	recording, err := startRecording(ctx, u.Env, o)
 	if err != nil {
-		return errors.Join(err, l.Close(), s.close())
+		return errors.Join(err, s.close())
 	}
 	defer func() {
 		if failed := recording.finish(ctx); failed != nil {
 			err = errors.Join(err, failed)
 		}
 	}()
-	r := relay.New(relay.Options{Dial: runtime.dial, Observer: recording.observes(s), CallerOf: relay.PeerOf, Now: e.Now})
-	go r.Serve(l)
-	if len(o.command) == 0 {
-		fmt.Fprintf(u.Errw, "tracing calls to %s at unix://%s\n", runtime.endpoint.Runtime, socket)
+	in, err := openWayIn(ctx, u.Env, o, runtime)
+	if err != nil {
+		return errors.Join(err, s.close())
 	}
-	err = s.wait(ctx, e, socket, runtime.imageEndpoint(socket))
-	closed := l.Close()
+	r := relay.New(relay.Options{Dial: runtime.dial, Observer: recording.observes(s), CallerOf: relay.PeerOf, Now: e.Now})
+	go r.Serve(in.listener)
+	if err = in.begin(ctx); err == nil {
+		err = s.wait(ctx, e, in)
+	}
+	closed := in.end(ctx, s, r)
 	flush(r)
 	s.stop()
 	r.Close()
@@ -61,6 +60,39 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 		_ = u.Finish(ctx, func() error { return nil })
 	}
 	return cmp.Or(err, closed)
+}
+
+// wayIn is how calls come to the relay.
+type wayIn struct {
+	listener net.Listener
+	// socket is the path for the command, image the endpoint of its image service.
+	socket, image string
+	// begin lets callers in, once the listener is served; end lets in no more.
+	begin func(context.Context) error
+	end   func(context.Context, *session, *relay.Relay) error
+	// aside is why the trace has to end before it is asked to; nil for nothing.
+	aside <-chan error
+}
+
+// openWayIn returns the way in that the user asked for.
+func openWayIn(ctx context.Context, e *shell.Env, o traceOptions, runtime *tracedRuntime) (wayIn, error) {
+	if o.attach {
+		return openAttached(ctx, e, runtime)
+	}
+	l, socket, err := listenTraced(o.listen)
+	if err != nil {
+		return wayIn{}, err
+	}
+	return wayIn{
+		listener: l, socket: socket, image: runtime.imageEndpoint(socket),
+		begin: func(context.Context) error {
+			if len(o.command) == 0 {
+				fmt.Fprintf(e.Errw, "tracing calls to %s at unix://%s\n", runtime.endpoint.Runtime, socket)
+			}
+			return nil
+		},
+		end: func(context.Context, *session, *relay.Relay) error { return l.Close() },
+	}, nil
 }
 
 // flushTimeout bounds how long the end waits for calls that have passed to be printed.

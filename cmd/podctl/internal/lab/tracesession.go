@@ -97,9 +97,9 @@ func (s *session) print(e *trace.Entry) {
 // inFlightPoll is how often calls in flight are examined.
 const inFlightPoll = 500 * time.Millisecond
 
-// wait returns when the trace is to end: with the command, an interrupt, --for, or an
-// error of the output.
-func (s *session) wait(ctx context.Context, e *shell.Env, socket, image string) error {
+// wait returns when the trace is to end: with the command, an interrupt, --for, an error
+// of the output, or what aside says.
+func (s *session) wait(ctx context.Context, e *shell.Env, in wayIn) error {
 	var timeout <-chan time.Time
 	if s.opts.last > 0 {
 		timer := time.NewTimer(s.opts.last)
@@ -109,7 +109,7 @@ func (s *session) wait(ctx context.Context, e *shell.Env, socket, image string) 
 	var child *child
 	if len(s.opts.command) > 0 {
 		var err error
-		if child, err = startChild(e, s.opts.command, environment(socket, image)); err != nil {
+		if child, err = startChild(e, s.opts.command, environment(in.socket, in.image)); err != nil {
 			return err
 		}
 	}
@@ -132,6 +132,8 @@ func (s *session) wait(ctx context.Context, e *shell.Env, socket, image string) 
 				return nil
 			}
 			timeout = nil
+		case err := <-in.aside:
+			return err
 		case <-s.failed:
 			child.kill()
 			return nil

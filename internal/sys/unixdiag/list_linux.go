@@ -1,4 +1,4 @@
-package kubelet
+package unixdiag
 
 import (
 	"bytes"
@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unixSocket is a unix socket as the kernel lists it. name is "" for a socket
-// without a path; peer is the inode of the other end, 0 if there is none.
-type unixSocket struct {
-	name        string
-	inode, peer uint32
+// Socket is a unix socket as the kernel lists it.
+type Socket struct {
+	// Name is the path that it was bound to, "" for none.
+	Name string
+	// Inode is the socket's own, Peer that of the other end, 0 if there is none.
+	Inode, Peer uint32
 }
 
 // Of linux/unix_diag.h.
@@ -41,13 +42,13 @@ func (r unixDiagRequest) Serialize() []byte {
 // dumps bounds the repetitions of an interrupted dump.
 const dumps = 5
 
-// unixSockets lists the unix sockets of the network namespace of this thread, perhaps
+// List lists the unix sockets of the network namespace of this thread, perhaps
 // one twice: an interrupted dump may lack a socket, and is repeated.
 //
 // netlink.UnixSocketDiagInfo of v1.3.1 is of no use: it takes a socket's type for its
 // family, and silently ends its list at the first socket that is not a stream.
-func unixSockets() ([]unixSocket, error) {
-	var all []unixSocket
+func List() ([]Socket, error) {
+	var all []Socket
 	for range dumps {
 		var bad error
 		req := nl.NewNetlinkRequest(nl.SOCK_DIAG_BY_FAMILY, unix.NLM_F_DUMP)
@@ -74,12 +75,12 @@ func unixSockets() ([]unixSocket, error) {
 }
 
 // parseUnixSocket reads a struct unix_diag_msg and its attributes.
-func parseUnixSocket(msg []byte) (unixSocket, error) {
-	var s unixSocket
+func parseUnixSocket(msg []byte) (Socket, error) {
+	var s Socket
 	if len(msg) < unixDiagMsgSize {
 		return s, fmt.Errorf("a socket of %d bytes", len(msg))
 	}
-	s.inode = binary.NativeEndian.Uint32(msg[4:])
+	s.Inode = binary.NativeEndian.Uint32(msg[4:])
 	attrs, err := nl.ParseRouteAttr(msg[unixDiagMsgSize:])
 	if err != nil {
 		return s, err
@@ -88,12 +89,12 @@ func parseUnixSocket(msg []byte) (unixSocket, error) {
 		switch a.Attr.Type {
 		case unixDiagName:
 			name, _, _ := bytes.Cut(a.Value, []byte{0})
-			s.name = string(name)
+			s.Name = string(name)
 		case unixDiagPeer:
 			if len(a.Value) != 4 {
 				return s, fmt.Errorf("a peer of %d bytes", len(a.Value))
 			}
-			s.peer = binary.NativeEndian.Uint32(a.Value)
+			s.Peer = binary.NativeEndian.Uint32(a.Value)
 		}
 	}
 	return s, nil

@@ -1,0 +1,73 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/podctl/podctl/internal/lab/relay"
+)
+
+const (
+	// A connection is quiet when nothing is on its way in either direction at quietLooks
+	// looks, quietPause apart: the runtime is then not between two parts of a frame.
+	quietLooks = 15
+	quietPause = 2 * time.Millisecond
+	// quietTime bounds the wait for that.
+	quietTime = 2 * time.Second
+)
+
+// errBusy is the error of a connection that is not quiet.
+var errBusy = errors.New("there was no quiet moment")
+
+// Redirect asks the callers that are connected to make their next calls on new
+// connections; calls in flight go on. It returns how many were asked, and how many
+// connections stay because they were not quiet.
+func (r *Runtime) Redirect(ctx context.Context) (asked, busy int, err error) {
+	connections, err := r.connections()
+	if err != nil {
+		return 0, 0, err
+	}
+	results := make(chan error, len(connections))
+	for _, c := range connections {
+		go func() { results <- r.redirect(ctx, c) }()
+	}
+	for range connections {
+		switch err := <-results; {
+		case err == nil:
+			asked++
+		case errors.Is(err, errBusy):
+			busy++
+		}
+	}
+	return asked, busy, nil
+}
+
+// redirect writes GOAWAY to the caller in a quiet moment. Another error than errBusy means
+// that the connection has ended.
+func (r *Runtime) redirect(ctx context.Context, c connection) error {
+	fd, err := r.take(c)
+	if err != nil {
+		return err
+	}
+	// While it is held the connection stays open, even if the runtime closes it.
+	defer func() { _ = unix.Close(fd) }()
+	ctx, cancel := context.WithTimeout(ctx, quietTime)
+	defer cancel()
+	for quiet := 0; ctx.Err() == nil; time.Sleep(quietPause) {
+		in, err1 := unix.IoctlGetInt(fd, unix.SIOCINQ)
+		out, err2 := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		if quiet++; in != 0 || out != 0 {
+			quiet = 0
+		}
+		if quiet >= quietLooks {
+			return unix.Sendto(fd, relay.GoAway, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil)
+		}
+	}
+	return errBusy
+}

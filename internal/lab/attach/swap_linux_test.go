@@ -1,0 +1,152 @@
+package attach
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sockets are a runtime's socket and a swap of it.
+func sockets(t *testing.T) (*Swap, *net.UnixListener) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cri.sock")
+	runtime := listen(t, path)
+	if err := os.Chmod(path, 0o660); err != nil {
+		t.Fatal(err)
+	}
+	s, l, err := create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = l.Close(), s.close() })
+	return s, runtime
+}
+
+func listen(t *testing.T, path string) *net.UnixListener {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func names(t *testing.T, s *Swap) string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(s.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		which := map[place]string{runtimes: "runtime", trace: "trace", other: "other"}[s.at(filepath.Join(filepath.Dir(s.Path), e.Name()))]
+		all = append(all, strings.ReplaceAll(e.Name(), filepath.Base(s.Parked), "parked")+"="+which)
+	}
+	return strings.Join(all, " ")
+}
+
+// TestUndo shows what is left after each thing that can happen to a swap.
+func TestUndo(t *testing.T) {
+	for name, c := range map[string]struct {
+		happens func(t *testing.T, s *Swap, runtime *net.UnixListener)
+		want    string
+		wrong   string
+	}{
+		"nothing": {func(*testing.T, *Swap, *net.UnixListener) {}, "cri.sock=runtime", ""},
+		"it was undone": {func(t *testing.T, s *Swap, _ *net.UnixListener) {
+			if err := s.Undo(); err != nil {
+				t.Fatal(err)
+			}
+		}, "cri.sock=runtime", ""},
+		"the runtime has exited": {func(_ *testing.T, _ *Swap, runtime *net.UnixListener) { _ = runtime.Close() }, "cri.sock=runtime", ""},
+		"the runtime has exited and removed its socket": {func(_ *testing.T, s *Swap, runtime *net.UnixListener) {
+			_, _ = os.Remove(s.Path), runtime.Close()
+		}, "", ""},
+		"the runtime was restarted": {func(t *testing.T, s *Swap, runtime *net.UnixListener) {
+			_, _ = os.Remove(s.Path), runtime.Close()
+			listen(t, s.Path)
+		}, "cri.sock=other", ""},
+		"somebody removed the socket": {func(_ *testing.T, s *Swap, _ *net.UnixListener) { _ = os.Remove(s.Path) }, "cri.sock=runtime", ""},
+		"a second runtime serves the path": {func(t *testing.T, s *Swap, _ *net.UnixListener) {
+			_ = os.Remove(s.Path)
+			listen(t, s.Path)
+		}, "parked=runtime cri.sock=other", "stays at"},
+		"the runtime's socket was removed": {func(_ *testing.T, s *Swap, _ *net.UnixListener) { _ = os.Remove(s.Parked) }, "cri.sock=trace", "restart the runtime"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, runtime := sockets(t)
+			if err := s.Place(); err != nil {
+				t.Fatal(err)
+			}
+			if got := names(t, s); got != "parked=runtime cri.sock=trace" {
+				t.Fatal(got)
+			}
+			c.happens(t, s, runtime)
+			err := s.Undo()
+			if (err != nil) != (c.wrong != "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("error %v, want %q", err, c.wrong)
+			}
+			if got := names(t, s); got != c.want {
+				t.Errorf("left %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSwapBeforeItIsPlaced(t *testing.T) {
+	s, _ := sockets(t)
+	info, err := os.Stat(s.Parked)
+	if err != nil || info.Mode().Perm() != 0o660 {
+		t.Errorf("mode %v, %v; want that of the runtime's", info.Mode(), err)
+	}
+	if _, _, err := create(s.Path); err == nil || !strings.Contains(err.Error(), "another trace is attached") {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := s.Undo(); err != nil {
+		t.Error(err)
+	}
+	if got := names(t, s); got != "cri.sock=runtime" {
+		t.Error(got)
+	}
+}
+
+func TestPlaceRefusesASocketThatWasReplaced(t *testing.T) {
+	s, _ := sockets(t)
+	if err := os.Remove(s.Path); err != nil {
+		t.Fatal(err)
+	}
+	listen(t, s.Path)
+	if err := s.Place(); err == nil {
+		t.Error("it was placed")
+	}
+	if got := names(t, s); got != "parked=trace cri.sock=other" {
+		t.Error(got)
+	}
+}
+
+func TestGuardOfAnotherProcessUndoesTheSame(t *testing.T) {
+	s, _ := sockets(t)
+	second, err := OpenSwap(s.Path, s.Parked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = second.close() }()
+	if err := s.Place(); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := second.Dial(t.Context()); err != nil {
+		t.Error(err)
+	} else {
+		_ = conn.Close()
+	}
+	if err := second.Undo(); err != nil {
+		t.Error(err)
+	}
+	if got := names(t, s); got != "cri.sock=runtime" {
+		t.Error(got)
+	}
+}
