@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,5 +48,22 @@ func TestHelpListsTheCommandsOnARecording(t *testing.T) {
 		if !strings.Contains(text.String(), " "+name+",") && !strings.Contains(text.String(), " "+name+":") && !strings.Contains(text.String(), " "+name+"\n") {
 			t.Errorf("podctl help recordings does not name %s", name)
 		}
+	}
+}
+
+// A recording may be a pipe that nobody writes to.
+func TestInterruptEndsTheReadingOfARecording(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	interrupts := make(chan os.Signal, 1)
+	interrupts <- os.Interrupt
+	reached, err := invoked(t, &shell.Env{Now: time.Now, Interrupts: interrupts}, "-r", "tape:"+pipe, "pods")
+	if !errors.Is(err, shell.ErrInterrupted) || len(reached) > 0 {
+		t.Errorf("%v, reached %q", err, reached)
+	}
+	if f, err := os.OpenFile(pipe, os.O_RDWR, 0); err == nil { // the reader ends
+		_ = f.Close()
 	}
 }

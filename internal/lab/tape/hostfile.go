@@ -26,7 +26,7 @@ type File struct {
 const (
 	procDir, cgroupDir = "proc", "cgroup"
 	// maxFiles bounds the files on a tape, maxFile each of them, in bytes.
-	maxFiles = 1 << 18
+	maxFiles = 1 << 16
 	maxFile  = 64 << 10
 	// maxMounts bounds a table of mounts.
 	maxMounts = 4 << 20

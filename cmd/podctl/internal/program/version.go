@@ -25,7 +25,7 @@ func versionCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Reads,
 		OnTape:  true,
 		OnNodes: cmdline.NodeOrHere,
-		Data:    []any{versionData{}, podctlVersion{}, runtimeVersion{}},
+		Data:    []any{versionData{}, podctlVersion{}, runtimeVersion{}, recordedVersion{}},
 		Description: "The runtime's version is missing if it does not answer within " + versionTimeout.String() + "; that is a warning, not an\n" +
 			"error. -o is " + output.Formats + ".",
 		Flags: []cli.Flag{shell.NoHeadersFlag()},
@@ -62,6 +62,24 @@ type runtimeVersion struct {
 	Version  string `json:"version"`  // of the runtime
 	API      string `json:"api"`      // of the CRI: v1
 	Endpoint string `json:"endpoint"` // where it was asked
+	// of a recording
+	Recorded *recordedVersion `json:"recorded,omitempty"`
+}
+
+// recordedVersion says where a recording is from.
+type recordedVersion struct {
+	Host   string    `json:"host"`   // name of the node
+	Time   time.Time `json:"time"`   // end of the recording
+	Podctl string    `json:"podctl"` // version of the podctl that recorded it
+}
+
+// detail is what the table says of a runtime.
+func (r *runtimeVersion) detail() string {
+	text := "CRI " + r.API + " at " + r.Endpoint
+	if at := r.Recorded; at != nil {
+		text += fmt.Sprintf(", recorded on %s at %s by podctl %s", at.Host, at.Time.Format("2006-01-02 15:04:05 MST"), at.Podctl)
+	}
+	return text
 }
 
 func runVersion(ctx context.Context, e *shell.Env, g shell.Globals, format output.Format) error {
@@ -76,7 +94,7 @@ func runVersion(ctx context.Context, e *shell.Env, g shell.Globals, format outpu
 	l.Items = append(l.Items, output.Item{Name: "podctl", Cells: []string{"podctl", d.Podctl.Version,
 		fmt.Sprintf("kubelet of Kubernetes %s, %s, %s", d.Podctl.Kubernetes, d.Podctl.Go, d.Podctl.Platform)}})
 	if r := d.Runtime; r != nil {
-		l.Items = append(l.Items, output.Item{Name: r.Name, Cells: []string{r.Name, r.Version, "CRI " + r.API + " at " + r.Endpoint}})
+		l.Items = append(l.Items, output.Item{Name: r.Name, Cells: []string{r.Name, r.Version, r.detail()}})
 	}
 	if format.IsTable() || format.Name() == "name" {
 		return format.Print(e.Out, l)
@@ -96,7 +114,12 @@ func askVersion(ctx context.Context, e *shell.Env, g shell.Globals) (*runtimeVer
 	if err != nil {
 		return nil, err
 	}
-	return &runtimeVersion{Name: v.Name, Version: v.Version, API: v.APIVersion, Endpoint: client.Endpoint().Runtime}, nil
+	answer := &runtimeVersion{Name: v.Name, Version: v.Version, API: v.APIVersion, Endpoint: client.Endpoint().Runtime}
+	if e.Tape != nil {
+		t := e.Tape.Tape()
+		answer.Recorded = &recordedVersion{t.Header.Host, t.End(), t.Header.Podctl}
+	}
+	return answer, nil
 }
 
 // kubernetesModule is the module whose kubelet podctl follows.

@@ -43,8 +43,11 @@ func OpenTape(e *Env, c *cli.Context, command *cmdline.Command) (closeTape func(
 	if !command.OnTape {
 		return nil, hint.Errorf("podctl help recordings lists the commands that do", "the command does not work on a recording")
 	}
-	t, err := tape.Open(file)
-	if err != nil {
+	var t *tape.Tape
+	if err := e.UntilInterrupted(c.Context, func(ctx context.Context) (err error) {
+		t, err = openTape(ctx, file)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	outside, opened := *e, e.Now()
@@ -72,6 +75,25 @@ func OpenTape(e *Env, c *cli.Context, command *cmdline.Command) (closeTape func(
 		e.recorded.owners, e.Dial = saved.Answers(), saved.Dial
 	}
 	return closeTape, nil
+}
+
+// openTape reads a tape, which may be a pipe, or large, until ctx ends.
+func openTape(ctx context.Context, file string) (*tape.Tape, error) {
+	type opened struct {
+		tape *tape.Tape
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		t, err := tape.Open(file)
+		done <- opened{t, err}
+	}()
+	select {
+	case o := <-done:
+		return o.tape, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // recordedHost is the host of a recording: where its cgroups are, and what the owners of its
