@@ -82,6 +82,10 @@ dead: build ## measure commands on a simulated runtime with 20,000 dead containe
 chaos: ## break everything around an agent of 30 churning pods for DURATION (10m); prints its SEED, which repeats a run
 	@PODCTL_LIVE=required go -C test test ./e2e -run '^TestChaos$$' -count=1 -v -timeout 0 -args -chaos.for=$(or $(DURATION),10m) -chaos.seed=$(or $(SEED),0)
 
+.PHONY: seeds
+seeds: ## play N (500) new random histories of a node, or the one of SEED or in the file HISTORY: docs/seeds.md
+	go test ./internal/node -run '^TestSeeds$$' -count=1 -v -timeout 0 -args $(if $(SEED),-seed $(SEED),$(if $(HISTORY),-history $(abspath $(HISTORY)),-seeds $(or $(N),500) -seeds.first $(or $(FIRST),$(shell date +%s)) -seeds.found 10))
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@hack/fuzz

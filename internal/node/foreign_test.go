@@ -124,9 +124,11 @@ func (f *foreignPod) untouched(when string, running bool) {
 	f.hasLog(when)
 }
 
+func (f *foreignPod) logFile() string { return filepath.Join(f.w.root, "foreign", f.name, "c.log") }
+
 func (f *foreignPod) hasLog(when string) {
 	f.w.t.Helper()
-	log, err := os.ReadFile(filepath.Join(f.w.root, "foreign", f.name, "c.log"))
+	log, err := os.ReadFile(f.logFile())
 	if err != nil || !strings.Contains(string(log), "foreign") {
 		f.w.t.Errorf("%s: the log of the foreign container: %q, %v", when, log, err)
 	}
@@ -151,47 +153,6 @@ func (g foreignGuard) Begin(method, id string) (end func(error)) {
 		g.w.t.Errorf("%s of the foreign pod %s", method, f.(*foreignPod).name)
 	}
 	return func(error) {}
-}
-
-// stranger lets a pod come that podctl did not create, with the UID of one that it may
-// be asked for; or lets one go.
-func (h *history) stranger() {
-	if n := len(h.strangers); n > 0 && h.IntN(2) == 0 {
-		i := h.IntN(n)
-		h.say("the foreign pod %s goes", h.strangers[i].name)
-		h.strangers[i].remove()
-		h.strangers = slices.Delete(h.strangers, i, i+1)
-		return
-	}
-	asked := desire(h.t, h.version(names[h.IntN(len(names))]))[0]
-	f := &foreignPod{
-		w: h.world, kind: foreignKinds[h.IntN(len(foreignKinds))], uid: asked.UID(), attempt: uint32(h.IntN(6)),
-		name:    []string{"other", asked.Pod.Name}[h.IntN(2)],
-		command: []string{"sleep 7200", "exit 0", "sleep 3; exit 1"}[h.IntN(3)],
-	}
-	err := f.create()
-	h.say("foreign pod %s uid %.8s attempt %d, %s: %v", f.name, f.uid, f.attempt, f.kind, err)
-	if err == nil {
-		h.strangers = append(h.strangers, f)
-	} else if f.sandbox != "" {
-		f.remove()
-	}
-}
-
-// strangersGo lets all foreign pods go, of which nothing but that has become.
-func (h *history) strangersGo() {
-	for _, f := range h.strangers {
-		h.say("the foreign pod %s goes", f.name)
-		if _, err := h.sim.PodSandboxStatus(h.t.Context(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: f.sandbox}); err != nil {
-			h.t.Error(err)
-		}
-		if _, err := h.sim.ContainerStatus(h.t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: f.container}); err != nil {
-			h.t.Error(err)
-		}
-		f.hasLog("in the end")
-		f.remove()
-	}
-	h.strangers = nil
 }
 
 // listed are the ids in each pod that a command lists, by name.

@@ -1,315 +1,250 @@
 package node
 
 import (
-	"flag"
+	"context"
 	"fmt"
-	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri/sim"
-	"github.com/podctl/podctl/internal/worker"
+	"github.com/podctl/podctl/internal/pod"
 )
 
-var (
-	histories = flag.Int("histories", 6, "random histories of a node to play")
-	seed      = flag.Uint64("seed", 0, "play the one history of this seed")
-)
-
-// names are the pods that may be asked for, in order; all fit on the node
-// but for dns, which is critical and asked for on the way only.
-var names = []string{"web", "job", "fixed", "conf", "dns"}
-
-// versions are what may be asked for, by pod name.
-var versions = map[string][]string{
-	"conf": {conf("sleep 3600"), strings.Replace(fixUID("conf", conf("sleep 3601")), "fixed-1", "fixed-2", 1)},
-	"dns":  {requesting("700m", podYAML("dns", "sleep 3600", criticalClass, "terminationGracePeriodSeconds: 2"))},
-	"web": {
-		requesting("500m", podYAML("web", "sleep 3603", "terminationGracePeriodSeconds: 3")),
-		podYAML("web", "sleep 3601", "terminationGracePeriodSeconds: 3"),
-		podYAML("web", "sleep 3602", "terminationGracePeriodSeconds: 1"),
-		podYAML("web", `trap "exit 0" TERM; sleep 3600 & wait`),
-	},
-	"job": {
-		strings.Replace(podYAML("job", "sleep 2; exit 0", job), "name: c", "name: once", 1),
-		strings.Replace(podYAML("job", "exit 3", job), "name: c", "name: once", 1),
-	},
-	"fixed": {
-		requesting("400m", fixUID("fixed", podYAML("fixed", "sleep 3600", "terminationGracePeriodSeconds: 2"))),
-		fixUID("fixed", podYAML("fixed", "sleep 3601", "terminationGracePeriodSeconds: 2")),
-		fixUID("fixed", podYAML("fixed", "sleep 1; exit 1", "restartPolicy: OnFailure")),
-		fixUID("fixed", podYAML("fixed", "sleep 1; exit 0", job, "activeDeadlineSeconds: 30")),
-	},
-}
-
-// TestRandomHistories plays what may happen to a node in any order: manifests
-// come, change, go and come back, in part too, their objects change, pods are
-// stopped, started and evicted by name or to make room, podctl is killed and
-// started again, the runtime dies and comes back, calls and probes fail, hang,
-// and lose their answers, pods that podctl did not create come and go with the UIDs of those
-// that it runs. The judge watches every start, and that no call changes such a pod. In the end
-// all that is asked for is there, and after Drain nothing is left.
-func TestRandomHistories(t *testing.T) {
-	first, count := uint64(1), uint64(*histories)
-	if *seed != 0 {
-		first, count = *seed, 1
-	}
-	for s := first; s < first+count; s++ {
-		t.Run(fmt.Sprintf("seed=%d", s), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) { newHistory(w, s).play() })
-		})
-	}
-}
-
-// history is one random history.
+// history is what happens to a node: acts, one after the other, by which manifests come, change and
+// go, podctl is killed, the runtime dies, calls fail, the clock is set. An act is a line of text
+// (acts_test.go), so that any part of a history is one, too.
 type history struct {
 	*world
-	*rand.Rand
-	podctl *podctl
+	judge  *judge
+	podctl *podctl // nil while there is none
 	rival  *podctl // another one beside it, nil if there is none
 	// strangers are the foreign pods that are there.
 	strangers []*foreignPod
-	born      int
-	down      bool
-	undo      []func()
+	// renamed: each podctl has a name of its own, as those of podctl run have.
+	renamed bool
+	born    int
+	// down: the runtime is.
+	down bool
+	// undo ends what is wrong.
+	undo []func()
 	// orders are those in flight.
 	orders sync.WaitGroup
 }
 
-func newHistory(w *world, seed uint64) *history {
-	w.watch = newJudge(w)
-	w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
-	return &history{world: w, Rand: rand.New(rand.NewPCG(seed, 1))}
+// playHistory plays the acts in a world of their own, and what follows from any: in the
+// end nothing is wrong any more, so every pod that is asked for runs, and after Drain
+// nothing is left.
+func playHistory(t *testing.T, acts []string) outcome {
+	root, err := os.MkdirTemp("", "history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(root)
+	var r *recorder
+	synctest.Test(t, func(t *testing.T) {
+		r = &recorder{TB: t, root: root}
+		w := newWorld(r, root)
+		h := &history{world: w, judge: newJudge(w)}
+		w.watch, w.told = h.judge, h.say
+		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
+		ended := make(chan struct{})
+		go func() { // which may end at once
+			defer close(ended)
+			h.play(acts)
+		}()
+		<-ended
+		h.end()
+		w.sim.Close()
+	})
+	return r.out
 }
 
-func (h *history) play() {
-	h.start()
-	for range 10 + h.IntN(30) {
-		h.step()
+func (h *history) play(acts []string) {
+	for _, act := range acts {
+		h.say("-- %s", act)
+		h.act(act)
+		synctest.Wait()
+		h.checkPods(h.podctl)
+		h.checkPods(h.rival)
 		if h.t.Failed() {
-			break
+			return
 		}
 	}
 	h.calm()
 	if h.rival != nil {
-		h.beside()
+		h.drain(&h.rival)
 	}
 	h.strangersGo() // a desired pod waits for the end of one of its name or UID
-	// What was rejected is asked for again, and every name: its leftovers have to
-	// go.
-	for _, ask := range [][]string{nil, {h.version("dns")}, nil} {
-		h.podctl.want(ask...)
+	// What was rejected is asked for again, and every name: its leftovers have to go.
+	for _, ask := range [][]string{nil, {"dns/0"}, nil} {
+		h.want(false, nil, ask...)
 		time.Sleep(time.Minute)
 	}
 	var all []string
-	for _, name := range names[:4] {
-		all = append(all, h.version(name))
+	for _, name := range podNames[:len(podNames)-1] {
+		all = append(all, name+"/0")
 	}
-	h.podctl.want(all...)
-	h.converges(all)
-	h.say("drain")
-	h.podctl.drain()
+	h.want(false, nil, all...)
+	if h.converge(h.podctl); h.t.Failed() {
+		return
+	}
+	h.drain(&h.podctl)
 	h.orders.Wait()
 	h.empty()
 }
 
-func (h *history) step() {
-	switch h.IntN(20) {
-	case 0, 1, 2:
-		h.ask()
-	case 3:
-		h.kill()
-		h.start()
-	case 4:
-		h.runtime()
-	case 5, 6, 7:
-		h.fault()
-	case 8:
-		h.sandboxDies()
-	case 9:
-		h.beside()
-	case 10, 11, 12:
-		h.order()
-	case 13, 14:
-		h.stranger()
-	}
-	pause := []time.Duration{0, time.Millisecond, 100 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second}[h.IntN(6)]
-	h.say("sleep %s", pause)
-	time.Sleep(pause)
+// end ends what a history that broke off has left running.
+func (h *history) end() {
+	h.calm()
 	for _, p := range []*podctl{h.podctl, h.rival} {
 		if p != nil {
-			for _, wrong := range p.books() {
-				h.t.Error(wrong)
-			}
+			p.client.Close()
+			h.exit(p)
 		}
 	}
+	h.orders.Wait()
 }
 
-func (h *history) say(format string, args ...any) {
-	h.t.Logf("%s "+format, append([]any{time.Now().Format("04:05.000")}, args...)...)
-}
+func (h *history) say(format string, args ...any) { h.t.Logf(format, args...) }
 
-func (h *history) version(name string) string {
-	return versions[name][h.IntN(len(versions[name]))]
-}
-
-// some is a random choice of pods, of each a random version.
-func (h *history) some() []string {
-	var manifests []string
-	for _, name := range names {
-		if h.IntN(3) > 0 {
-			n := h.IntN(len(versions[name]))
-			h.say("want %s version %d", name, n)
-			manifests = append(manifests, versions[name][n])
+// want sets what is desired of the podctl, and starts one if there is none.
+func (h *history) want(partly bool, objects *pod.Objects, refs ...string) {
+	pods := h.desire(refs)
+	if h.podctl == nil {
+		name := "agent"
+		if h.renamed {
+			name = h.newName()
 		}
-	}
-	return manifests
-}
-
-func (h *history) ask() {
-	pods, objects := desire(h.t, h.some()...), h.settings()
-	if h.IntN(4) == 0 {
-		h.say("ask in part")
-		h.podctl.SetPartly(testSource, pods, objects)
+		h.podctl = h.launch(name, pods, objects)
 		return
 	}
-	h.say("ask")
-	h.podctl.Set(testSource, pods, objects)
+	h.podctl.ask(partly, pods, objects)
 }
 
-func (h *history) start() {
-	if h.down {
-		h.runtime() // a podctl starts where a runtime answers only
+// ask sets what is desired, in part or all of it.
+func (p *podctl) ask(partly bool, pods []Desired, objects *pod.Objects) {
+	p.wanted = pods
+	if !partly {
+		p.Set(testSource, pods, objects)
+		return
+	}
+	p.SetPartly(testSource, pods, objects)
+}
+
+func (h *history) desire(refs []string) []Desired {
+	var manifests []string
+	for _, ref := range refs {
+		manifests = append(manifests, version(h.t, ref))
+	}
+	return desire(h.t, manifests...)
+}
+
+func (h *history) newName() string {
+	h.born++
+	return fmt.Sprintf("run-%d", h.born)
+}
+
+// launch starts a podctl. It starts where a runtime answers only.
+func (h *history) launch(instance string, pods []Desired, objects *pod.Objects) *podctl {
+	h.calm()
+	return h.start(instance, func(p *podctl) {
+		p.silent = map[types.UID]time.Time{}
+		p.ask(false, pods, objects)
+	})
+}
+
+// exit ends the process of a podctl.
+func (h *history) exit(p *podctl) {
+	h.bounded("the exit of podctl", exitLimit, p.kill)
+}
+
+// kill kills a podctl: in the middle of its calls, or of none.
+func (h *history) kill(p **podctl, hard bool) {
+	if *p == nil {
+		return
+	}
+	if hard {
+		(*p).client.Close() // so that it gets nothing done any more
+	} else {
+		h.calm() // so that its calls come to their end
+	}
+	h.exit(*p)
+	*p = nil
+}
+
+// drain has a podctl end all its pods, and exit.
+func (h *history) drain(p **podctl) {
+	if *p == nil {
+		return
 	}
 	h.calm()
-	h.born++
-	h.say("podctl %d", h.born)
-	h.podctl = h.world.podctl(fmt.Sprintf("run-%d", h.born), h.some()...)
+	ctx, cancel := context.WithTimeout(h.t.Context(), drainLimit)
+	defer cancel()
+	if err := (*p).Drain(ctx, nil); err != nil {
+		violate(h.t, ordersEnd, "drain: %v; left: %s", err, showAll((*p).Pods()))
+	}
+	h.exit(*p)
+	*p = nil
 }
 
-func (h *history) kill() {
-	h.say("kill")
-	if h.IntN(2) == 0 {
-		h.podctl.client.Close() // so that it gets nothing done any more
-	} else {
-		h.calm() // so that what it is about comes to its end
+func showAll(infos []Info) string {
+	var all []string
+	for _, i := range infos {
+		all = append(all, show(i))
 	}
-	h.podctl.kill()
+	return strings.Join(all, "; ")
 }
 
-// beside lets another podctl come, or go.
-func (h *history) beside() {
-	switch {
-	case h.rival == nil && !h.down:
-		h.calm()
-		h.born++
-		h.say("podctl %d beside", h.born)
-		h.rival = h.world.podctl(fmt.Sprintf("run-%d", h.born), h.some()...)
-		return
-	case h.rival == nil:
-		return
-	case h.IntN(2) == 0:
-		h.calm()
-		h.say("the other podctl drains")
-		h.rival.drain()
-	default:
-		h.say("the other podctl is killed")
-		h.rival.client.Close()
-		h.rival.kill()
-	}
-	h.rival = nil
+// breaks says that something is wrong until calm, and how that ends.
+func (h *history) breaks(undo func()) {
+	h.judge.setCalm(false)
+	h.undo = append(h.undo, undo)
 }
 
-// sandboxDies kills the pause process of some sandbox.
-func (h *history) sandboxDies() {
-	if all := h.watch.(*judge).list(); len(all) > 0 {
-		s := all[h.IntN(len(all))]
-		h.say("sandbox dies: %s", describe(s))
-		h.sim.KillSandbox(s.Id)
-	}
-}
-
-func (h *history) runtime() {
-	if h.down = !h.down; h.down {
-		h.say("runtime dies")
-		h.sim.Crash()
-		return
-	}
-	h.say("runtime is back")
-	h.sim.Restart()
-}
-
-func (h *history) fault() {
-	methods := []string{
-		"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "CreateContainer", "StartContainer", "StopContainer",
-		"RemoveContainer", "ExecSync", "ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus", "ImageStatus", "Status",
-	}
-	f := sim.Fault{Method: methods[h.IntN(len(methods))], Skip: h.IntN(3), Times: 1 + h.IntN(3), After: h.IntN(2) == 0}
-	switch h.IntN(3) {
-	case 0:
-		f.Err = status.Error(codes.Unknown, "no luck")
-	case 1:
-		f.Hang = true
-	case 2:
-		f.Delay = time.Duration(h.IntN(3000)) * time.Millisecond
-	}
-	h.say("fault %+v", f)
-	h.undo = append(h.undo, h.sim.Inject(f))
-}
-
-// calm ends all faults and brings the runtime back.
+// calm ends all that is wrong and brings the runtime back.
 func (h *history) calm() {
-	for _, undo := range h.undo {
+	for _, undo := range slices.Backward(h.undo) {
 		undo()
 	}
 	h.undo = nil
+	h.restartRuntime()
+	h.judge.setCalm(true)
+}
+
+func (h *history) crashRuntime() {
+	if !h.down {
+		h.down = true
+		h.breaks(func() {})
+		h.sim.Crash()
+	}
+}
+
+func (h *history) restartRuntime() {
 	if h.down {
-		h.runtime()
+		h.down = false
+		h.sim.Restart()
 	}
 }
 
-// converges waits until the pods are what is asked for.
-func (h *history) converges(manifests []string) {
-	h.say("converge")
-	want := desire(h.t, manifests...)
-	for range 3600 {
-		settled := 0
-		infos := h.podctl.Pods()
-		for _, d := range want {
-			for _, i := range infos {
-				if i.Pod.UID == d.Pod.UID && i.Desired && len(infos) == len(want) && as(i, d) {
-					settled++
-				}
-			}
-		}
-		if settled == len(want) {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	for _, i := range h.podctl.Pods() {
-		h.t.Errorf("not as asked for: %s %.8s %q %s %s desired %v again %v rejected %v op %s since %s error %q", i.Pod.Name, i.Pod.UID,
-			i.Pod.Spec.Containers[0].Command[2], i.WorkerPhase, i.Status.Phase, i.Desired, i.Again, i.Rejected, i.Op, i.OpSince, i.LastError)
-	}
-}
+func (h *history) fault(f sim.Fault) { h.breaks(h.sim.Inject(f)) }
 
-// as reports whether a pod does what its manifest says.
-func as(i Info, d Desired) bool {
-	if i.Pod.Spec.Containers[0].Command[2] != d.Pod.Spec.Containers[0].Command[2] {
-		return false
+// settings are objects beside the pods; 0 is none.
+func settings(n int) *pod.Objects {
+	if n == 0 {
+		return nil
 	}
-	switch d.Pod.Spec.RestartPolicy {
-	case v1.RestartPolicyNever:
-		return i.WorkerPhase == worker.Finished
-	case v1.RestartPolicyOnFailure:
-		return i.WorkerPhase == worker.Syncing
-	default:
-		return running(i)
+	m := &v1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"},
+		Data:       map[string]string{"a": strings.Repeat("x", n)},
 	}
+	return &pod.Objects{ConfigMaps: map[types.NamespacedName]*v1.ConfigMap{{Namespace: "default", Name: "settings"}: m}}
 }

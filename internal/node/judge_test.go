@@ -2,78 +2,108 @@ package node
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// judge looks into the runtime whenever a podctl has made a sandbox or is
-// about to start a container, and reports what must never be:
-//
-//   - two live sandboxes of one full name
-//   - a start in a sandbox that is not the only one of its pod that lives, or
-//     of a UID one of whose sandboxes was stopped alive and not been removed
-//   - a second start of a container that has ended and is to run once
-//   - a call that changes what podctl did not create
-//
-// Names and UIDs of what podctl did not create count for nothing.
+// judge looks into the runtime at every call that changes it, of every podctl, and
+// reports each of the first four invariants that does not hold. Names and UIDs of what
+// podctl did not create count for nothing.
 type judge struct {
-	t     *testing.T
-	sim   *sim.Runtime
-	guard foreignGuard
+	t   testing.TB
+	w   *world
+	sim *sim.Runtime
 
-	mu      sync.Mutex
-	stopped map[string]bool // sandboxes
-	wrong   bool
+	mu sync.Mutex
+	// stopped are the sandboxes that were stopped while they were ready, and while podctl could
+	// record why: noRecords says that it cannot.
+	stopped   map[string]bool
+	noRecords bool
+	// stops are the requests to stop what runs, by id of a container or of its sandbox.
+	stops map[string]*stopRequest
+	// calmSince is since when the runtime works; zero while it does not.
+	calmSince time.Time
+}
+
+// stopRequest is that something is to stop.
+type stopRequest struct {
+	first time.Time // of its kind
+	// failed: a call was not carried out, so its caller may use force.
+	failed bool
 }
 
 func newJudge(w *world) *judge {
-	return &judge{t: w.t, sim: w.sim, guard: foreignGuard{w}, stopped: map[string]bool{}}
+	return &judge{t: w.t, w: w, sim: w.sim, stopped: map[string]bool{}, stops: map[string]*stopRequest{}}
 }
 
-// Begin is told of every call, and its id.
+// Begin implements cri.CallWatcher.
 func (j *judge) Begin(method, id string) (end func(error)) {
-	j.guard.Begin(method, id)
+	if f, ok := j.w.foreignIDs.Load(id); ok && slices.Contains(changing, method) {
+		violate(j.t, foreignUntouched, "%s of %s", method, f.(*foreignPod).name)
+	}
 	switch method {
-	case "StopPodSandbox":
-		j.stop(id)
-	case "StartContainer":
-		j.start(id)
 	case "RunPodSandbox":
 		return func(error) { j.sandboxes() }
+	case "StartContainer":
+		j.start(id)
+	case "StopContainer":
+		return j.stopContainer(id)
+	case "RemoveContainer":
+		j.force(method, j.container(id))
+	case "StopPodSandbox", "RemovePodSandbox":
+		j.stopSandbox(method, id)
 	}
 	return func(error) {}
 }
 
-func (j *judge) stop(id string) {
-	for _, s := range j.list() {
-		if s.Id == id && live(s) {
-			j.mu.Lock()
-			j.stopped[id] = true
-			j.mu.Unlock()
-		}
-	}
-}
-
-func (j *judge) says(format string, args ...any) {
+// setNoRecords says that podctl cannot write files from now on, or can.
+func (j *judge) setNoRecords(full bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.wrong {
-		j.wrong = true
-		j.t.Errorf(format, args...)
+	j.noRecords = full
+}
+
+// setCalm says that the runtime works from now on, or does not.
+func (j *judge) setCalm(calm bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.calmSince = (time.Time{}); calm {
+		j.calmSince = time.Now()
 	}
 }
 
-func (j *judge) list() []*runtimeapi.PodSandbox {
+func (j *judge) ownSandboxes() []*runtimeapi.PodSandbox {
 	resp, err := j.sim.ListPodSandbox(j.t.Context(), &runtimeapi.ListPodSandboxRequest{})
 	if err != nil {
 		j.t.Error(err)
 	}
-	return resp.GetItems()
+	return slices.DeleteFunc(resp.GetItems(), func(s *runtimeapi.PodSandbox) bool { return j.w.isForeign(s.Id) })
+}
+
+func (j *judge) containers() []*runtimeapi.Container {
+	resp, err := j.sim.ListContainers(j.t.Context(), &runtimeapi.ListContainersRequest{})
+	if err != nil {
+		j.t.Error(err)
+	}
+	return slices.DeleteFunc(resp.GetContainers(), func(c *runtimeapi.Container) bool { return j.w.isForeign(c.Id) })
+}
+
+// container is the one of this id, nil if there is none.
+func (j *judge) container(id string) *runtimeapi.Container {
+	all := j.containers()
+	if i := slices.IndexFunc(all, func(c *runtimeapi.Container) bool { return c.Id == id }); i >= 0 {
+		return all[i]
+	}
+	return nil
 }
 
 func describe(s *runtimeapi.PodSandbox) string {
@@ -84,51 +114,131 @@ func live(s *runtimeapi.PodSandbox) bool {
 	return s.State == runtimeapi.PodSandboxState_SANDBOX_READY
 }
 
+func runs(c *runtimeapi.Container) bool {
+	return c != nil && c.State == runtimeapi.ContainerState_CONTAINER_RUNNING
+}
+
+// sandboxes looks for two of a name.
 func (j *judge) sandboxes() {
 	names := map[string]*runtimeapi.PodSandbox{}
-	for _, s := range j.list() {
-		if !live(s) || j.guard.w.isForeign(s.Id) {
+	for _, s := range j.ownSandboxes() {
+		if !live(s) {
 			continue
 		}
 		name := pod.FullName(s.Metadata.Name, s.Metadata.Namespace)
 		if other := names[name]; other != nil {
-			j.says("two live sandboxes of one name: %s and %s", describe(other), describe(s))
+			violate(j.t, oneLife, "two ready sandboxes of one name: %s and %s", describe(other), describe(s))
 		}
 		names[name] = s
 	}
 }
 
+// start looks for another life of the container that is about to start.
 func (j *judge) start(id string) {
-	resp, err := j.sim.ListContainers(j.t.Context(), &runtimeapi.ListContainersRequest{})
-	if err != nil {
-		j.t.Error(err)
-		return
-	}
-	var its *runtimeapi.Container
-	for _, c := range resp.Containers {
-		if c.Id == id {
-			its = c
-		}
-	}
+	its := j.container(id)
 	if its == nil {
 		return
 	}
-	uid := its.Labels[pod.UIDLabel]
-	for _, s := range j.list() {
-		if j.guard.w.isForeign(s.Id) {
-			continue
-		}
+	uid, name := its.Labels[pod.UIDLabel], its.Metadata.Name
+	for _, s := range j.ownSandboxes() {
 		j.mu.Lock()
 		stopped := j.stopped[s.Id]
 		j.mu.Unlock()
 		if s.Labels[pod.UIDLabel] == uid && (stopped || live(s) && s.Id != its.PodSandboxId) {
-			j.says("%s starts beside the sandbox %s (stopped: %v)", its.Metadata.Name, describe(s), stopped)
+			violate(j.t, oneLife, "%s starts beside the sandbox %s (stopped: %v)", name, describe(s), stopped)
 		}
 	}
-	for _, c := range resp.Containers {
-		if its.Metadata.Name == "once" && c.Id != id && c.Labels[pod.UIDLabel] == uid &&
-			!j.guard.w.isForeign(c.Id) && c.State == runtimeapi.ContainerState_CONTAINER_EXITED {
-			j.says("pod %s: a container that has ended starts again", its.Labels["io.kubernetes.pod.name"])
+	for _, c := range j.containers() {
+		if c.Id == id || c.Labels[pod.UIDLabel] != uid || c.Metadata.Name != name {
+			continue
+		}
+		if runs(c) {
+			violate(j.t, oneLife, "%s of %s starts while its attempt %d runs", name, its.Labels[pod.NameLabel], c.Metadata.Attempt)
+		}
+		if name == once && c.State == runtimeapi.ContainerState_CONTAINER_EXITED {
+			violate(j.t, jobsRunOnce, "%s: a container that has ended starts again", its.Labels[pod.NameLabel])
 		}
 	}
+}
+
+// request notes that what has the id is to stop, and returns that of the first time.
+func (j *judge) request(id string) *stopRequest {
+	if j.stops[id] == nil {
+		j.stops[id] = &stopRequest{first: time.Now()}
+	}
+	return j.stops[id]
+}
+
+// stopContainer looks when a container ends that was asked to.
+func (j *judge) stopContainer(id string) (end func(error)) {
+	c := j.container(id)
+	if !runs(c) {
+		return func(error) {}
+	}
+	began := time.Now()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	stop := j.request(id)
+	first := stop.first
+	if c.Labels[pod.ContainerNameLabel] == sidecar { // it is the last one to be stopped
+		first = j.request(c.PodSandboxId).first
+	} else {
+		j.request(c.PodSandboxId)
+	}
+	return func(err error) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if stop.failed = stop.failed || err != nil; stop.failed {
+			return
+		}
+		after, grace := time.Since(first), graceOf(c)
+		if c.GetImage().GetImage() == stubborn && after < grace-hookTime {
+			violate(j.t, graceKept, "%s of %s ends after %s, its grace period is %s", c.Metadata.Name, c.Labels[pod.NameLabel], after, grace)
+		}
+		if took := time.Since(began); took > grace && !j.calmSince.IsZero() && !began.Before(j.calmSince) {
+			violate(j.t, graceKept, "%s of %s ends %s after it was asked to, its grace period is %s",
+				c.Metadata.Name, c.Labels[pod.NameLabel], took, grace)
+		}
+	}
+}
+
+// stopSandbox looks what would be killed with a sandbox.
+func (j *judge) stopSandbox(method, id string) {
+	for _, s := range j.ownSandboxes() {
+		if s.Id == id && live(s) {
+			j.mu.Lock()
+			j.stopped[id] = !j.noRecords
+			j.mu.Unlock()
+		}
+	}
+	for _, c := range j.containers() {
+		if c.PodSandboxId == id {
+			j.force(method, c)
+		}
+	}
+}
+
+// force looks whether a container is killed that had no time to end.
+func (j *judge) force(method string, c *runtimeapi.Container) {
+	if !runs(c) {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if stop := j.stops[c.Id]; stop == nil || !stop.failed {
+		violate(j.t, graceKept, "%s kills %s of %s, which was not stopped", method, c.Metadata.Name, c.Labels[pod.NameLabel])
+	}
+}
+
+// hookTime is how long the preStop hooks of the pods take, with what is lost because
+// grace periods are counted in whole seconds.
+const hookTime = 2 * time.Second
+
+// graceOf is the grace period that podctl notes at a container.
+func graceOf(c *runtimeapi.Container) time.Duration {
+	seconds, err := strconv.ParseInt(c.Annotations[pod.TerminationGraceAnnotation], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(max(seconds, podsync.MinGrace)) * time.Second
 }

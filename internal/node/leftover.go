@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,7 +35,7 @@ type leftoverFinder struct {
 // every other podctl of this runtime from them.
 func (f *leftoverFinder) ofName(d Desired, c *reconcileCache) []Desired {
 	var found []Desired
-	for _, uid := range f.dirsOf(d, c.logs()) {
+	for _, uid := range f.dirsOf(d, c) {
 		if f.pods.has(uid) || c.listed()[uid] || f.othersMayHave(c, uid) {
 			continue
 		}
@@ -43,14 +44,21 @@ func (f *leftoverFinder) ofName(d Desired, c *reconcileCache) []Desired {
 	return found
 }
 
-// dirsOf returns the UIDs of all pods of the name that have a directory, and logs under
-// no other name. Logs alone may be there on purpose.
-func (f *leftoverFinder) dirsOf(d Desired, logs logDirs) []types.UID {
+// dirsOf returns the UIDs of all pods of the name that have a directory: one whose record
+// has the name, or one that has logs under the name and under no other. Logs alone may be
+// there on purpose.
+func (f *leftoverFinder) dirsOf(d Desired, c *reconcileCache) []types.UID {
+	logs := c.logs()
 	prefix := strings.TrimSuffix(filepath.Base(f.facts.LogDirectory(d.Pod)), f.dirs.Name(d.Pod.UID))
 	var uids []types.UID
+	for _, u := range c.unknown() {
+		if u.record.Name == d.Pod.Name && u.record.Namespace == d.Pod.Namespace && u.record.Runtime() == f.locks.Runtime() {
+			uids = append(uids, u.uid)
+		}
+	}
 	for _, name := range logs.of[prefix] {
 		uid, ours := f.dirs.Has(name)
-		if uid == "" || !ours || logs.users[name] != 1 {
+		if uid == "" || !ours || logs.users[name] != 1 || slices.Contains(uids, uid) {
 			continue
 		}
 		dir := f.facts.Dir(uid)
@@ -68,18 +76,12 @@ func (f *leftoverFinder) dirsOf(d Desired, logs logDirs) []types.UID {
 // Other podctl processes may have directories below the same root: only the record in a
 // directory says which one it belongs to.
 func (f *leftoverFinder) ofInstance(c *reconcileCache, desired map[types.UID]Desired) []Desired {
-	dirs, err := f.volumes.PodDirs()
-	if err != nil {
-		f.log.Warn("look for orphaned pod directories", "err", err)
-		return nil
-	}
 	var found []Desired
-	for _, dir := range dirs {
-		uid, ours := f.dirs.Has(dir)
-		if _, same := desired[uid]; same || !ours || f.pods.has(uid) || c.listed()[uid] {
+	for _, u := range c.unknown() {
+		uid, rec := u.uid, u.record
+		if _, same := desired[uid]; same || f.pods.has(uid) {
 			continue
 		}
-		rec := poddir.ReadRecord(filepath.Join(f.facts.PodsDir, dir))
 		if rec.Owner != f.records.ownerTag() || rec.Name == "" {
 			continue
 		}
@@ -107,28 +109,54 @@ func (f *leftoverFinder) othersMayHave(c *reconcileCache, uid types.UID) bool {
 	return others[uid] != ""
 }
 
+// unknownDir is the directory of a pod of this runtime that neither the node nor the runtime
+// has.
+type unknownDir struct {
+	uid    types.UID
+	record poddir.Record
+}
+
+func (f *leftoverFinder) readUnknown(listed map[types.UID]bool) []unknownDir {
+	dirs, err := f.volumes.PodDirs()
+	if err != nil {
+		f.log.Warn("look for orphaned pod directories", "err", err)
+		return nil
+	}
+	var unknown []unknownDir
+	for _, dir := range dirs {
+		if uid, ours := f.dirs.Has(dir); ours && !f.pods.has(uid) && !listed[uid] {
+			unknown = append(unknown, unknownDir{uid, poddir.ReadRecord(filepath.Join(f.facts.PodsDir, dir))})
+		}
+	}
+	return unknown
+}
+
 // reconcileCache caches what one reconcile reads, so that each source is read once.
 type reconcileCache struct {
 	// listed are the pods that the runtime holds.
 	listed func() map[types.UID]bool
 	// logs are the log directories of pods.
 	logs func() logDirs
-	// others are the pods of other podctl processes: of all that are in logs, at least,
-	// and of all directories that were read before.
+	// unknown are the directories of pods that nobody knows here.
+	unknown func() []unknownDir
+	// others are the pods of other podctl processes: of all that are in logs and unknown, at
+	// least.
 	others func() (map[types.UID]string, error)
 }
 
 // newCache returns an empty cache for a reconcile that listed these pods.
 func (f *leftoverFinder) newCache(ctx context.Context, listed []*pod.Pod) *reconcileCache {
-	logs := sync.OnceValue(func() logDirs { return readLogDirs(f.facts.LogDir) })
-	return &reconcileCache{
-		logs: logs,
-		others: sync.OnceValues(func() (map[types.UID]string, error) {
-			logs()
-			return f.others(ctx)
-		}),
+	c := &reconcileCache{
+		logs:   sync.OnceValue(func() logDirs { return readLogDirs(f.facts.LogDir) }),
 		listed: sync.OnceValue(func() map[types.UID]bool { return pod.UIDs(listed) }),
 	}
+	c.unknown = sync.OnceValue(func() []unknownDir { return f.readUnknown(c.listed()) })
+	c.others = sync.OnceValues(func() (map[types.UID]string, error) {
+		c.logs()
+		c.unknown()
+		return f.others(ctx)
+	})
+	return c
 }
 
 // logDirs are the log directories below one, whose names are

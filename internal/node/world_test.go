@@ -38,7 +38,7 @@ import (
 // world is a simulated runtime and a root directory that podctls come to and
 // leave. It lives in a synctest bubble.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	sim     *sim.Runtime
 	root    string
 	cgroups *fakeCgroups
@@ -71,6 +71,8 @@ type world struct {
 	observer Observer
 	// setBy is by how much the clock was set, for what the runtime dates.
 	setBy atomic.Int64
+	// told, if set, is called with each event.
+	told func(format string, args ...any)
 	// foreignIDs are the sandboxes and containers of foreign pods, by id.
 	foreignIDs sync.Map
 }
@@ -79,17 +81,23 @@ type world struct {
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, root: root, cgroups: &fakeCgroups{made: map[types.UID]bool{}}}
-		w.sim = sim.New(sim.Options{Record: true, Clock: func() time.Time { return time.Now().Add(time.Duration(w.setBy.Load())) }})
+		w := newWorld(t, root)
 		test(t, w)
 		w.sim.Close()
 	})
 }
 
+// newWorld makes the world of a bubble.
+func newWorld(t testing.TB, root string) *world {
+	w := &world{t: t, root: root, cgroups: &fakeCgroups{made: map[types.UID]bool{}}}
+	w.sim = sim.New(sim.Options{Record: true, Clock: func() time.Time { return time.Now().Add(time.Duration(w.setBy.Load())) }})
+	return w
+}
+
 // podctl is one process: a node with its locks.
 type podctl struct {
 	*Node
-	t      *testing.T
+	t      testing.TB
 	world  *world
 	client *cri.Client
 	locks  *owner.Locks
@@ -98,12 +106,28 @@ type podctl struct {
 
 	mu     sync.Mutex
 	events []event.Event
+
+	// wanted is what a history desires of it, silent since when pods of these say nothing.
+	wanted []Desired
+	silent map[types.UID]time.Time
 }
 
 const testSource = "test"
 
 // podctl starts one under the name, desiring the manifests.
 func (w *world) podctl(instance string, manifests ...string) *podctl {
+	w.t.Helper()
+	return w.start(instance, func(p *podctl) {
+		if w.partly {
+			p.SetPartly(testSource, desire(w.t, manifests...), nil)
+		} else {
+			p.want(manifests...)
+		}
+	})
+}
+
+// start starts a podctl that first reads its source.
+func (w *world) start(instance string, read func(*podctl)) *podctl {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	p := &podctl{t: w.t, world: w, end: cancel, ran: make(chan error, 1)}
@@ -134,13 +158,12 @@ func (w *world) podctl(instance string, manifests ...string) *podctl {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.events = append(p.events, ev)
+			if w.told != nil {
+				w.told("%s: %s/%s %s: %s", instance, ev.Name, ev.Container, ev.Reason, ev.Text())
+			}
 		},
 	})
-	if w.partly {
-		p.SetPartly(testSource, desire(w.t, manifests...), nil)
-	} else {
-		p.want(manifests...)
-	}
+	read(p)
 	go func() { p.ran <- p.Run(ctx) }()
 	return p
 }
@@ -151,7 +174,7 @@ func (p *podctl) want(manifests ...string) {
 	p.Set(testSource, desire(p.t, manifests...), nil)
 }
 
-func desire(t *testing.T, manifests ...string) []Desired {
+func desire(t testing.TB, manifests ...string) []Desired {
 	t.Helper()
 	var pods []Desired
 	for _, text := range manifests {
@@ -250,16 +273,22 @@ func (w *world) empty() {
 	defer client.Close()
 	pods, err := client.ListPods(w.t.Context())
 	if err != nil || len(pods) > 0 {
-		w.t.Errorf("left in the runtime: %v %v", pods, err)
+		violate(w.t, nothingLeft, "in the runtime: %v %v", pods, err)
 	}
 	for _, dir := range []string{"pods", "logs", "locks"} {
-		if left, _ := os.ReadDir(filepath.Join(w.root, dir)); len(left) > 0 {
-			w.t.Errorf("left in %s: %v", dir, left)
+		if left := w.left(dir); len(left) > 0 {
+			violate(w.t, nothingLeft, "in %s: %v", dir, left)
 		}
 	}
 	if len(w.cgroups.made) > 0 {
-		w.t.Errorf("cgroups left: %v", w.cgroups.made)
+		violate(w.t, nothingLeft, "cgroups: %v", w.cgroups.made)
 	}
+}
+
+// left lists a directory.
+func (w *world) left(dir string) []os.DirEntry {
+	entries, _ := os.ReadDir(filepath.Join(w.root, dir))
+	return entries
 }
 
 // calls are the runtime calls that changed something, as "Method what".

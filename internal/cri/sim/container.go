@@ -254,3 +254,12 @@ func (r *Runtime) remove(c *container) {
 
 // codeOf is a status error's code.
 func codeOf(err error) codes.Code { return status.Code(err) }
+
+// KillContainer ends a container's process as if somebody on the host had killed it.
+func (r *Runtime) KillContainer(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.containers[id]; c != nil && c.state == runtimeapi.ContainerState_CONTAINER_RUNNING {
+		c.process.signal("SIGKILL")
+	}
+}

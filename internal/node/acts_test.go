@@ -1,0 +1,192 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/pod/event"
+)
+
+// verbs are the acts of a history. What an act needs and is not there makes it nothing, so
+// that an act may be left out before it.
+var verbs = map[string]func(h *history, args []string){
+	"wait": func(h *history, args []string) { time.Sleep(h.duration(args[0])) }, // DURATION
+
+	// Pods are asked for: want [partly] [settings=N] NAME/VERSION…
+	"want": func(h *history, args []string) {
+		partly, n := false, 0
+		for len(args) > 0 && !strings.Contains(args[0], "/") {
+			if key, value, _ := strings.Cut(args[0], "="); key == "settings" {
+				n = h.number(value)
+			} else {
+				partly = true
+			}
+			args = args[1:]
+		}
+		h.want(partly, settings(n), args...)
+	},
+	"stop":    func(h *history, args []string) { h.order(args[0], (*podctl).stopNamed) },
+	"start":   func(h *history, args []string) { h.order(args[0], (*podctl).startNamed) },
+	"evict":   func(h *history, args []string) { h.order(args[0], (*podctl).evictForCritical) },
+	"restart": func(h *history, args []string) { h.order(args[0], (*podctl).restartNamed) },
+
+	// podctl: kill hard|soft, drain; and another one beside it. The next one has its name, or
+	// one of its own after "rename".
+	"rename": func(h *history, _ []string) { h.renamed = true },
+	"kill":   func(h *history, args []string) { h.kill(&h.podctl, args[0] == "hard") },
+	"drain":  func(h *history, _ []string) { h.drain(&h.podctl) },
+	"beside": func(h *history, refs []string) {
+		if h.rival == nil {
+			h.rival = h.launch(h.newName(), h.desire(refs), nil)
+		}
+	},
+	"beside-kill":  func(h *history, args []string) { h.kill(&h.rival, args[0] == "hard") },
+	"beside-drain": func(h *history, _ []string) { h.drain(&h.rival) },
+
+	// The runtime dies and comes back; what it runs dies; its calls go wrong.
+	"crash":   func(h *history, _ []string) { h.crashRuntime() },
+	"recover": func(h *history, _ []string) { h.restartRuntime() },
+	"sandbox-dies": func(h *history, args []string) {
+		if all := h.judge.ownSandboxes(); len(all) > 0 {
+			h.sim.KillSandbox(all[h.number(args[0])%len(all)].Id)
+		}
+	},
+	"container-dies": func(h *history, args []string) {
+		if all := slices.DeleteFunc(h.judge.containers(), func(c *runtimeapi.Container) bool { return !runs(c) }); len(all) > 0 {
+			h.sim.KillContainer(all[h.number(args[0])%len(all)].Id)
+		}
+	},
+	"fault": func(h *history, args []string) { h.fault(h.faultOf(args)) }, // METHOD error|hang|DURATION SKIP TIMES [lost]
+	"network": func(h *history, _ []string) {
+		h.sim.SetNetwork("cni plugin not initialized")
+		h.breaks(func() { h.sim.SetNetwork("") })
+	},
+	"events": func(h *history, args []string) { h.loseEvents(h.number(args[0])) }, // every Nth is lost
+	"calm":   func(h *history, _ []string) { h.calm() },
+
+	// The disks of podctl and of the runtime are full, until calm.
+	"disk-full": func(h *history, args []string) {
+		if args[0] == "podctl" {
+			h.judge.setNoRecords(true)
+			h.breaks(func() { h.judge.setNoRecords(false) })
+			h.breaks(fillDisk(h.t))
+			return
+		}
+		full := status.Error(codes.Unknown, "write /var/lib/podctl-sim/io: no space left on device")
+		for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer", "PullImage"} {
+			h.fault(sim.Fault{Method: method, Times: -1, Err: full})
+		}
+	},
+	// The clock is set, as far as the runtime's dates go.
+	"clock": func(h *history, args []string) { h.setBy.Add(int64(h.duration(args[0]))) },
+
+	// A pod comes that podctl did not create: KIND NAME NAME/VERSION ATTEMPT COMMAND, with the
+	// UID of one that may be asked for; or one goes.
+	"foreign":      func(h *history, args []string) { h.stranger(args) },
+	"foreign-goes": func(h *history, args []string) { h.strangerGoes(h.number(args[0])) },
+}
+
+func (h *history) act(line string) {
+	verb, rest, _ := strings.Cut(line, " ")
+	do := verbs[verb]
+	if do == nil {
+		h.t.Fatalf("there is no act %q", verb)
+	}
+	do(h, strings.Fields(rest))
+}
+
+func (h *history) number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return n
+}
+
+func (h *history) duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return d
+}
+
+func (h *history) faultOf(args []string) sim.Fault {
+	f := sim.Fault{Method: args[0], Skip: h.number(args[2]), Times: h.number(args[3]), After: len(args) > 4}
+	switch args[1] {
+	case "error":
+		f.Err = status.Error(codes.Unknown, "no luck")
+	case "hang":
+		f.Hang = true
+	default:
+		f.Delay = h.duration(args[1])
+	}
+	return f
+}
+
+// loseEvents loses every nth event of the runtime, or doubles each if n is 0.
+func (h *history) loseEvents(n int) {
+	count := 0
+	h.sim.TamperEvents(func(*runtimeapi.ContainerEventResponse) int {
+		count++
+		switch {
+		case n == 0:
+			return 2
+		case count%n == 0:
+			return 0
+		}
+		return 1
+	})
+	h.breaks(func() { h.sim.TamperEvents(nil) })
+}
+
+// order has something done to a pod by name, at the same time as all else. What comes of
+// it depends on what the pod is doing; that it comes to an end, while podctl lives, does not.
+func (h *history) order(name string, carryOut func(*podctl, context.Context, string) error) {
+	p := h.podctl
+	if p == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	h.orders.Go(func() {
+		defer cancel()
+		h.bounded("an order about "+name, time.Minute, func() {
+			var notRunning *NotRunningError
+			var unrecorded *UnrecordedError
+			switch err := carryOut(p, ctx, name); {
+			case err == nil, errors.Is(err, ErrNoPod), errors.Is(err, ErrKillTimeout), errors.Is(err, context.DeadlineExceeded):
+			case errors.Is(err, ErrNotStopped), errors.As(err, &notRunning), errors.As(err, &unrecorded):
+			case isDiskFull(err):
+			default:
+				h.t.Error(err)
+			}
+		})
+	})
+}
+
+func (p *podctl) stopNamed(ctx context.Context, name string) error {
+	return p.Stop(ctx, "default", name, nil)
+}
+
+func (p *podctl) startNamed(ctx context.Context, name string) error {
+	return p.Start(ctx, "default", name)
+}
+
+func (p *podctl) evictForCritical(ctx context.Context, name string) error {
+	return p.evictNamed(ctx, name, event.Eviction{Cause: event.Preempted})
+}
+
+// restartNamed has the first container restarted; one that cannot be is not.
+func (p *podctl) restartNamed(_ context.Context, name string) error {
+	_ = p.Restart("default", name, map[string]string{"c": ""}, false)
+	return nil
+}

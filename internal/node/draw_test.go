@@ -1,0 +1,96 @@
+package node
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// draw makes the acts of a seed.
+func draw(seed uint64) []string {
+	d := drawing{Rand: rand.New(rand.NewPCG(seed, 1))}
+	if d.IntN(2) == 0 {
+		d.act("rename")
+	}
+	d.act("want%s", d.some())
+	for range 10 + d.IntN(30) {
+		d.next()
+		if pause := pick(d, "", "1ms", "100ms", "1s", "5s", "20s", "90s"); pause != "" {
+			d.act("wait %s", pause)
+		}
+	}
+	return d.acts
+}
+
+type drawing struct {
+	*rand.Rand
+	acts []string
+	// killed: no podctl runs.
+	killed, down bool
+}
+
+func pick[T any](d drawing, all ...T) T { return all[d.IntN(len(all))] }
+
+func (d *drawing) act(format string, args ...any) {
+	d.acts = append(d.acts, fmt.Sprintf(format, args...))
+}
+
+// some are pods to ask for, each in any version.
+func (d *drawing) some() string {
+	var b strings.Builder
+	for _, name := range podNames {
+		if d.IntN(3) > 0 {
+			b.WriteString(" " + d.ref(name))
+		}
+	}
+	return b.String()
+}
+
+func (d *drawing) ref(name string) string {
+	return fmt.Sprintf("%s/%d", name, d.IntN(len(versions[name])))
+}
+
+func (d *drawing) next() {
+	switch n := d.IntN(40); {
+	case d.killed && n < 20, n < 6:
+		d.killed = false
+		d.act("want%s settings=%d%s", pick(*d, "", "", "", " partly"), d.IntN(3), d.some())
+	case n < 9:
+		d.killed = true
+		d.act("kill %s", pick(*d, "hard", "soft"))
+	case n < 11:
+		d.act("%s", pick(*d, "crash", "recover"))
+	case n < 17:
+		d.fault()
+	case n < 19:
+		d.act("%s %d", pick(*d, "sandbox-dies", "container-dies", "container-dies"), d.IntN(6))
+	case n < 22:
+		d.act("%s", pick(*d, "beside"+d.some(), "beside-kill hard", "beside-kill soft", "beside-drain"))
+	case n < 29:
+		d.act("%s %s", pick(*d, "stop", "start", "start", "evict", "restart"), pick(*d, podNames...))
+	case n < 32:
+		name := pick(*d, podNames...)
+		d.act("foreign %d %s %s %d %d", d.IntN(len(foreignKinds)), pick(*d, "other", name), d.ref(name), d.IntN(6), d.IntN(len(foreignCommands)))
+	case n < 33:
+		d.act("foreign-goes %d", d.IntN(3))
+	case n < 35:
+		d.act("clock %s", pick(*d, "24h", "-24h", "24h", "-24h", "1m", "-1m"))
+	case n < 37:
+		d.act("disk-full %s", pick(*d, "podctl", "runtime"))
+	case n < 38:
+		d.act("%s", pick(*d, "network", fmt.Sprintf("events %d", d.IntN(4))))
+	case n < 39:
+		d.act("calm")
+	}
+}
+
+// faultyMethods are the calls that go wrong.
+var faultyMethods = []string{
+	"RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer",
+	"ExecSync", "ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus", "ImageStatus", "PullImage", "Status", "GetContainerEvents",
+}
+
+func (d *drawing) fault() {
+	how := pick(*d, "error", "hang", fmt.Sprintf("%dms", d.IntN(3000)))
+	d.act("fault %s %s %d %d%s", pick(*d, faultyMethods...), how, d.IntN(3), 1+d.IntN(3), pick(*d, "", " lost"))
+}

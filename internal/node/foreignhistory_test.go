@@ -1,0 +1,58 @@
+package node
+
+import (
+	"os"
+	"slices"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// foreignCommands are what the containers of foreign pods run.
+var foreignCommands = []string{"sleep 7200", "exit 0", "sleep 3; exit 1"}
+
+// stranger lets a pod come that podctl did not create.
+func (h *history) stranger(args []string) {
+	asked := h.desire(args[2:3])[0]
+	f := &foreignPod{
+		w: h.world, kind: foreignKinds[h.number(args[0])], name: args[1], uid: asked.UID(),
+		attempt: uint32(h.number(args[3])), command: foreignCommands[h.number(args[4])],
+	}
+	err := f.create()
+	h.say("foreign pod %s uid %.8s attempt %d, %s: %v", f.name, f.uid, f.attempt, f.kind, err)
+	if err == nil {
+		h.strangers = append(h.strangers, f)
+	} else if f.sandbox != "" {
+		f.remove()
+	}
+}
+
+// strangerGoes lets one of them go.
+func (h *history) strangerGoes(n int) {
+	if len(h.strangers) == 0 {
+		return
+	}
+	i := n % len(h.strangers)
+	h.strangers[i].leaves()
+	h.strangers = slices.Delete(h.strangers, i, i+1)
+}
+
+// strangersGo lets all foreign pods go, of which nothing but that has become.
+func (h *history) strangersGo() {
+	for len(h.strangers) > 0 {
+		h.strangerGoes(0)
+	}
+}
+
+// leaves removes the pod as its creator does, who finds it as it was.
+func (f *foreignPod) leaves() {
+	if _, err := f.w.sim.PodSandboxStatus(f.w.t.Context(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: f.sandbox}); err != nil {
+		violate(f.w.t, foreignUntouched, "sandbox of %s: %v", f.name, err)
+	}
+	if _, err := f.w.sim.ContainerStatus(f.w.t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: f.container}); err != nil {
+		violate(f.w.t, foreignUntouched, "container of %s: %v", f.name, err)
+	}
+	if _, err := os.Stat(f.logFile()); err != nil {
+		violate(f.w.t, foreignUntouched, "log of %s: %v", f.name, err)
+	}
+	f.remove()
+}
