@@ -69,8 +69,6 @@ func Examine(path string) (*Runtime, error) {
 		return nil, errors.New("the runtime is in another PID namespace, so that its connections cannot be seen")
 	case pid == 1:
 		return nil, hint.Errorf("podctl trace --listen SOCKET", "the socket is served by pid 1 for the runtime (socket activation)")
-	case r.Comm == "podctl":
-		return nil, fmt.Errorf("the socket is served by podctl (pid %d)", pid)
 	}
 	if r.pidfd, err = unix.PidfdOpen(pid, 0); err != nil {
 		return nil, fmt.Errorf("observe the runtime (pid %d): %w", pid, err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -39,6 +40,8 @@ type Guard struct {
 // StartGuard starts the command of a guard, which has to call RunGuard, and returns when it
 // is ready. It is in a session of its own, so that a terminal does not end it.
 func StartGuard(cmd *exec.Cmd) (*Guard, error) {
+	// Ctrl-Z would stop this process, and with it every caller of the runtime.
+	signal.Ignore(unix.SIGTSTP)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	to, err := cmd.StdinPipe()
 	if err != nil {
