@@ -176,18 +176,24 @@ func TestTraceBesideAKubelet(t *testing.T) {
 			file := p.path("calls.json")
 			trace := p.traced("--summary", "-o", "json", "--write", file)
 			names := []string{"first"}
-			for i := range pods {
-				name := fmt.Sprintf("pod-%d", i)
-				names = append(names, name)
-				k.WriteStatic(t, name+".yaml", requesting("10m", pod(name, server, brief)))
+			write := func() {
+				for range pods / 2 {
+					name := fmt.Sprintf("pod-%d", len(names))
+					names = append(names, name)
+					k.WriteStatic(t, name+".yaml", requesting("10m", pod(name, server, brief)))
+				}
 			}
+			write()
 			time.Sleep(3 * time.Second) // in the middle of the starts
 			trace.ends(syscall.SIGINT, 0)
 			_, errw := trace.output()
 			t.Logf("%s", errw)
 			again := p.traced("--summary", "-o", "json", "--write", p.path("again.json"))
+			write()
 			k.Runs(t, names...)
 			again.ends(syscall.SIGINT, 0)
+			_, errw = again.output()
+			t.Logf("%s", errw)
 			if got := p.socket(); got != before {
 				t.Errorf("the socket has inode %d, it was %d", got, before)
 			}
@@ -225,7 +231,7 @@ func TestTraceBesideAKubelet(t *testing.T) {
 			}
 			unavailable := strings.Count(string(log), "code = Unavailable")
 			t.Logf("failed pods: %d of %d, containers started through the trace: %d, calls that were unavailable to the kubelet: %d", failed, len(names), starts, unavailable)
-			if unavailable > 0 || starts == 0 {
+			if unavailable > 0 || starts < pods/2 {
 				t.Errorf("the kubelet's log has %d calls that were unavailable; %d starts were traced", unavailable, starts)
 			}
 		})

@@ -27,6 +27,8 @@ type Runtime struct {
 	// bound is the name by which the kernel knows the socket.
 	bound string
 	pidfd int
+	// asked are the connections whose callers Redirect has asked, by inode.
+	asked map[uint32]bool
 }
 
 // Caller is a process with connections to a runtime.
@@ -63,7 +65,7 @@ func Examine(path string) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runtime{Path: path, PID: pid, Comm: proc.Default.Comm(pid)}
+	r := &Runtime{Path: path, PID: pid, Comm: proc.Default.Comm(pid), asked: map[uint32]bool{}}
 	switch {
 	case pid == 0:
 		return nil, errors.New("the runtime is in another PID namespace, so that its connections cannot be seen")

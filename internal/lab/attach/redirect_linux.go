@@ -3,6 +3,8 @@ package attach
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,7 +13,7 @@ import (
 )
 
 const (
-	// A connection is quiet when nothing is on its way in either direction at quietLooks
+	// A connection is quiet when the caller has read all that the runtime sent at quietLooks
 	// looks, quietPause apart: the runtime is then not between two parts of a frame.
 	quietLooks = 15
 	quietPause = 2 * time.Millisecond
@@ -23,22 +25,26 @@ const (
 var errBusy = errors.New("there was no quiet moment")
 
 // Redirect asks the callers that are connected to make their next calls on new
-// connections; calls in flight go on. It returns how many were asked, and how many
-// connections stay because they were not quiet.
+// connections; calls in flight go on. It returns how many connections were asked now, and
+// how many stay because they were not quiet: it may be called again for these.
 func (r *Runtime) Redirect(ctx context.Context) (asked, busy int, err error) {
 	connections, err := r.connections()
 	if err != nil {
 		return 0, 0, err
 	}
-	results := make(chan error, len(connections))
-	for _, c := range connections {
-		go func() { results <- r.redirect(ctx, c) }()
+	connections = slices.DeleteFunc(connections, func(c connection) bool { return r.asked[c.inode] })
+	results := make([]error, len(connections))
+	var all sync.WaitGroup
+	for i, c := range connections {
+		all.Go(func() { results[i] = r.redirect(ctx, c) })
 	}
-	for range connections {
-		switch err := <-results; {
-		case err == nil:
+	all.Wait()
+	for i, c := range connections {
+		switch {
+		case results[i] == nil:
 			asked++
-		case errors.Is(err, errBusy):
+			r.asked[c.inode] = true
+		case errors.Is(results[i], errBusy):
 			busy++
 		}
 	}
@@ -57,12 +63,11 @@ func (r *Runtime) redirect(ctx context.Context, c connection) error {
 	ctx, cancel := context.WithTimeout(ctx, quietTime)
 	defer cancel()
 	for quiet := 0; ctx.Err() == nil; time.Sleep(quietPause) {
-		in, err1 := unix.IoctlGetInt(fd, unix.SIOCINQ)
-		out, err2 := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
-		if err := errors.Join(err1, err2); err != nil {
+		unread, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+		if err != nil {
 			return err
 		}
-		if quiet++; in != 0 || out != 0 {
+		if quiet++; unread != 0 {
 			quiet = 0
 		}
 		if quiet >= quietLooks {

@@ -68,7 +68,7 @@ func detail(request, response proto.Message, secrets bool) string {
 		add("%s", shortImage(r.GetImageRef()))
 	case *runtimeapi.StatusResponse:
 		for _, c := range r.GetStatus().GetConditions() {
-			if !c.GetStatus() {
+			if !c.GetStatus() && strings.HasSuffix(c.GetType(), "Ready") { // others are advice
 				add("not %s: %s", c.GetType(), c.GetReason())
 			}
 		}

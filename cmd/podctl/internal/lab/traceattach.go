@@ -123,7 +123,27 @@ func (a *attached) begin(ctx context.Context, aside chan<- error) error {
 		return fmt.Errorf("attach to %s: %w", a.swap.Path, err)
 	}
 	fmt.Fprintf(a.env.Errw, "attached: %s asked to reconnect%s\n", output.Plural(asked, "connection"), busyText(busy))
+	if busy > 0 {
+		go a.redirectBusy(watch)
+	}
 	return nil
+}
+
+// redirectPause is how long a busy connection is left alone.
+const redirectPause = time.Second
+
+// redirectBusy asks the callers of busy connections once these are quiet.
+func (a *attached) redirectBusy(ctx context.Context) {
+	for busy := 1; busy > 0 && shell.Sleep(ctx, redirectPause) == nil; {
+		var asked int
+		var err error
+		if asked, busy, err = a.runtime.Redirect(ctx); err != nil || ctx.Err() != nil {
+			return
+		}
+		if asked > 0 {
+			fmt.Fprintf(a.env.Errw, "%s more asked to reconnect%s\n", output.Plural(asked, "connection"), busyText(busy))
+		}
+	}
 }
 
 // callersText is "kubelet 701 (2 connections) and podctl 812 are asked to reconnect".
@@ -146,7 +166,7 @@ func busyText(busy int) string {
 	if busy == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d stay untraced: there was no quiet moment", busy)
+	return fmt.Sprintf(", %d not yet: there was no quiet moment", busy)
 }
 
 const (

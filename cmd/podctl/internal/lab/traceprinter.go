@@ -98,7 +98,7 @@ func newTablePrinter(to destination, o traceOptions) *tablePrinter {
 		destination: to, full: o.NoTrunc || !to.tty, noHeaders: o.format.NoHeaders || o.quiet, color: to.tty && !o.NoColor && !to.env.NoColor,
 		table: output.NewTable([]string{"TIME", "CALLER", "CALL", "TARGET", "TOOK", "RESULT"}, 3, 5),
 	}
-	for column, usual := range []string{"15:04:05.000", "containerd-shim 1234567", "ContainerStatus", "default/a-pod/container", "1.23ms"} {
+	for column, usual := range []string{"15:04:05.000", "kubelet 1234567", "ListContainerStats", "docker.io/library/busybox:1.37", "1.23ms"} {
 		p.table.Expect(column, usual)
 	}
 	return p

@@ -65,7 +65,11 @@ func (s summaryData) text() string {
 		for _, m := range s.Methods {
 			row := []string{m.Method, strconv.Itoa(m.Count), strconv.Itoa(m.Errors)}
 			for _, d := range []float64{m.P50, m.P95, m.P99, m.Max} {
-				row = append(row, tookText(seconds(d)))
+				if m.Max == 0 { // only streams
+					row = append(row, "-")
+				} else {
+					row = append(row, tookText(seconds(d)))
+				}
 			}
 			rows = append(rows, row)
 		}
