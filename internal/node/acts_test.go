@@ -65,13 +65,17 @@ var verbs = map[string]func(h *history, args []string){
 			h.sim.KillContainer(all[h.number(args[0])%len(all)].Id)
 		}
 	},
-	"fault": func(h *history, args []string) { h.fault(h.faultOf(args)) }, // METHOD error|hang|DURATION SKIP TIMES [lost]
+	"fault": func(h *history, args []string) { h.fault(h.faultOf(args)) }, // METHOD error|deadline|hang|DURATION SKIP TIMES [lost]
 	"network": func(h *history, _ []string) {
 		h.sim.SetNetwork("cni plugin not initialized")
 		h.breaks(func() { h.sim.SetNetwork("") })
 	},
-	"events": func(h *history, args []string) { h.loseEvents(h.number(args[0])) }, // every Nth is lost
-	"calm":   func(h *history, _ []string) { h.calm() },
+	"events": func(h *history, args []string) { h.loseEvents(h.number(args[0])) }, // every Nth is lost; with 0 each comes twice
+	"no-events": func(h *history, _ []string) { // their stream ends at once
+		h.sim.SetEvents(sim.EventsEOF)
+		h.breaks(func() { h.sim.SetEvents(sim.EventsBroadcast) })
+	},
+	"calm": func(h *history, _ []string) { h.calm() },
 
 	// The disks of podctl and of the runtime are full, until calm.
 	"disk-full": func(h *history, args []string) {
@@ -125,6 +129,8 @@ func (h *history) faultOf(args []string) sim.Fault {
 	switch args[1] {
 	case "error":
 		f.Err = status.Error(codes.Unknown, "no luck")
+	case "deadline":
+		f.Err = status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 	case "hang":
 		f.Hang = true
 	default:

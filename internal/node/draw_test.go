@@ -80,8 +80,26 @@ func (d *drawing) next() {
 	case n < 38:
 		d.act("%s", pick(*d, "network", fmt.Sprintf("events %d", d.IntN(4))))
 	case n < 39:
+		for _, act := range pick(*d, gallery...) {
+			d.act("%s", act)
+		}
+	default:
 		d.act("calm")
 	}
+}
+
+// gallery are failures that runtimes are known for.
+var gallery = [][]string{
+	{"fault StopContainer deadline 0 -1"},                       // a container never stops
+	{"fault StopPodSandbox deadline 0 -1"},                      // nor does a sandbox
+	{"fault ContainerStatus hang 0 -1"},                         // the PLEG is not healthy
+	{"fault PodSandboxStatus hang 0 -1"},                        // the same
+	{"fault RunPodSandbox deadline 0 2 lost"},                   // two sandboxes of one pod
+	{"fault RunPodSandbox 2000ms 0 3 lost", "wait 1s", "crash"}, // a restart in RunPodSandbox
+	{"fault CreateContainer deadline 0 2 lost"},                 // the name of a container is reserved
+	{"no-events"}, // events are switched off
+	{"crash", "container-dies 0", "sandbox-dies 0", "recover"},          // what ended while the runtime was dead
+	{"fault ListContainers hang 0 -1", "fault ListPodSandbox hang 0 1"}, // a runtime that accepts and does not answer
 }
 
 // faultyMethods are the calls that go wrong.

@@ -119,13 +119,21 @@ func saysWhy(i Info) bool {
 // show is a pod as a message shows it.
 func show(i Info) string {
 	return fmt.Sprintf("%s %.8s %q worker %s phase %s lifecycle %s desired %v again %v stopped %v rejected %v wait %s op %s since %s error %q",
-		i.Pod.Name, i.Pod.UID, i.Pod.Spec.Containers[0].Command[2], i.WorkerPhase, i.Status.Phase, i.Lifecycle, i.Desired, i.Again, i.Stopped,
+		i.Pod.Name, i.Pod.UID, commandOf(i.Pod), i.WorkerPhase, i.Status.Phase, i.Lifecycle, i.Desired, i.Again, i.Stopped,
 		i.Rejected, i.WaitReason(), i.Op, i.OpSince.Format("15:04:05"), i.LastError.Text)
+}
+
+// commandOf is what tells the versions of a pod apart, "" for a pod of which only the name is known.
+func commandOf(p *v1.Pod) string {
+	if len(p.Spec.Containers) == 0 {
+		return ""
+	}
+	return p.Spec.Containers[0].Command[2]
 }
 
 // as reports whether a pod does what its manifest says.
 func as(i Info, d Desired) bool {
-	if !i.Desired || i.Pod.Spec.Containers[0].Command[2] != d.Pod.Spec.Containers[0].Command[2] {
+	if !i.Desired || commandOf(i.Pod) != commandOf(d.Pod) {
 		return false
 	}
 	switch d.Pod.Spec.RestartPolicy {
