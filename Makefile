@@ -86,6 +86,10 @@ chaos: ## break everything around an agent of 30 churning pods for DURATION (10m
 seeds: ## play N (500) new random histories of a node, or the one of SEED or in the file HISTORY: docs/seeds.md
 	go test ./internal/node -run '^TestSeeds$$' -count=1 -v -timeout 0 -args $(if $(SEED),-seed $(SEED),$(if $(HISTORY),-history $(abspath $(HISTORY)),-seeds $(or $(N),500) -seeds.first $(or $(FIRST),$(shell date +%s)) -seeds.found 10))
 
+.PHONY: mutants
+mutants: ## break podctl on purpose, in each of the ways of test/mutants, count the seeds that it takes to see that, and write docs/seeds.md
+	go -C test run ./mutants
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@hack/fuzz

@@ -17,6 +17,7 @@ var (
 	seedsFor   = flag.Duration("seeds.for", 0, "play more of them until this time is over")
 	firstSeed  = flag.Uint64("seeds.first", 1, "first of their seeds")
 	seedsFound = flag.Int("seeds.found", 1, "failing seeds after which to play no more")
+	shrinks    = flag.Bool("seeds.shrink", true, "shrink the history of a seed that fails")
 	oneSeed    = flag.Uint64("seed", 0, "play the history of this seed alone, ten times")
 	historyOf  = flag.String("history", "", "play the history of this file, and print it")
 	playsOnly  = flag.Bool("seeds.player", false, "play what standard input says, for a process that asks for it")
@@ -128,7 +129,10 @@ func playSeeds(t *testing.T, first uint64, count int, until time.Time) {
 func report(t *testing.T, f failure) {
 	p := newPlayer(t)
 	acts := draw(f.seed)
-	shrunk, out := p.shrink(acts, f.outcome)
+	shrunk, out := acts, f.outcome
+	if *shrinks {
+		shrunk, out = p.shrink(acts, f.outcome)
+	}
 	t.Errorf("seed %d: %s\nshrunk from %d acts to %d, which fail with %s:\n\n%s\n\nwhat happened:\n%s\n\nmake seeds SEED=%d plays it again",
 		f.seed, f.Violations[0], len(acts), len(shrunk), out.Violations[0], indent(shrunk), indent(out.Log), f.seed)
 }

@@ -1,0 +1,172 @@
+// Mutants counts how many seeds show that podctl is broken: it breaks it in one way after
+// the other, without a change of the tree (go build -overlay), and plays seeds until one fails.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+var (
+	most = flag.Int("seeds", 500, "seeds to play at most, of a mutant")
+	only = flag.String("only", "", "only mutants whose name matches this regular expression, without writing the page")
+)
+
+const (
+	page  = "docs/seeds.md"
+	begin = "<!-- mutants: make mutants -->\n"
+	end   = "<!-- end of mutants -->\n"
+)
+
+func main() {
+	flag.Parse()
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	chosen, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	var rows strings.Builder
+	caught, played := 0, 0
+	for _, m := range mutants {
+		if !chosen.MatchString(m.name) {
+			continue
+		}
+		played++
+		r, err := m.count(root)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		if r.caught() {
+			caught++
+		}
+		row := fmt.Sprintf("| %s | `%s` | %s |\n", m.name, m.file, r)
+		fmt.Print(row)
+		rows.WriteString(row)
+	}
+	fmt.Printf("%d of %d caught\n", caught, played)
+	if *only != "" {
+		return nil
+	}
+	text := fmt.Sprintf("%d of %d mutants are caught by the first %d seeds:\n\n| mutant | in | seeds until it is caught, and by which invariant |\n|---|---|---|\n%s",
+		caught, played, *most, rows.String())
+	return replace(filepath.Join(root, page), text)
+}
+
+// moduleRoot is the directory of podctl's module, above this one's.
+func moduleRoot() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/podctl/podctl").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// result is after how many seeds a mutant was caught, and by which invariant.
+type result struct {
+	seeds     string
+	invariant string // "" if it was not
+	took      time.Duration
+}
+
+func (r result) caught() bool { return r.invariant != "" }
+
+func (r result) String() string {
+	if !r.caught() {
+		return "not by " + r.seeds
+	}
+	return r.seeds + ": " + r.invariant
+}
+
+var (
+	seedsLine   = regexp.MustCompile(`(\d+) seeds from \d+ in`)
+	failureLine = regexp.MustCompile(`seed \d+: ([^:]+):`)
+)
+
+// count builds the tests of the node with the mutant and plays seeds until one fails.
+func (m mutant) count(root string) (result, error) {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return result{}, err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := m.overlay(root, dir)
+	if err != nil {
+		return result{}, err
+	}
+	began, program := time.Now(), filepath.Join(dir, "node.test")
+	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./internal/node")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return result{}, fmt.Errorf("build: %w\n%s", err, out)
+	}
+	test := exec.Command(program, "-test.run=^TestSeeds$", "-test.v", "-test.timeout=0", fmt.Sprint("-seeds=", *most), "-seeds.shrink=false")
+	test.Dir = filepath.Join(root, "internal/node")
+	out, err := test.CombinedOutput()
+	seeds := seedsLine.FindSubmatch(out)
+	if seeds == nil {
+		return result{}, fmt.Errorf("no seed was played: %w\n%s", err, out)
+	}
+	r := result{seeds: string(seeds[1]), took: time.Since(began)}
+	if failed := failureLine.FindSubmatch(out); err != nil && failed != nil {
+		r.invariant = string(failed[1])
+	}
+	return r, nil
+}
+
+// overlay writes the broken file, and the JSON that has it take the other's place.
+func (m mutant) overlay(root, dir string) (string, error) {
+	file := filepath.Join(root, m.file)
+	text, err := m.apply(root)
+	if err != nil {
+		return "", err
+	}
+	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {file: broken}})
+	if err != nil {
+		return "", err
+	}
+	return overlay, os.WriteFile(overlay, list, 0o600)
+}
+
+// apply returns the file with the mistake. What it replaces must be there once.
+func (m mutant) apply(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, m.file))
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		return "", fmt.Errorf("%s has %q %d times, not once", m.file, m.old, n)
+	}
+	return strings.Replace(string(text), m.old, m.new, 1), nil
+}
+
+// replace writes the text between the marks of the page.
+func replace(page, text string) error {
+	old, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, _ := strings.Cut(string(old), begin)
+	_, after, ok := strings.Cut(rest, end)
+	if !ok {
+		return fmt.Errorf("%s has no marks %q, %q", page, begin, end)
+	}
+	return os.WriteFile(page, []byte(before+begin+text+end+after), 0o600)
+}
