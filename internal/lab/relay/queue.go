@@ -99,7 +99,7 @@ func (q *queue) wake() {
 
 // readPause is how long a decoder waits for more once there is something to read: reading
 // takes the processor from the calls that pass.
-const readPause = 5 * time.Millisecond
+const readPause = 2 * time.Millisecond
 
 // next waits for chunks, which are valid until it is called again. lost: some are missing
 // after them; ok is false at the end.
