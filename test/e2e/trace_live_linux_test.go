@@ -191,6 +191,12 @@ func TestTraceBesideAKubelet(t *testing.T) {
 			again := p.traced("--summary", "-o", "json", "--write", p.path("again.json"))
 			write()
 			k.Runs(t, names...)
+			// The kubelet is seen through the trace.
+			run := p.command(pod("mine", "exit 0", brief), exec.Command(binary, append(p.flags(), "run", "-")...))
+			code := run.wait()
+			if _, errw := run.output(); code != 1 || !strings.Contains(errw, "kubelet") {
+				t.Errorf("run beside the kubelet: exit code %d, %s", code, errw)
+			}
 			again.ends(syscall.SIGINT, 0)
 			_, errw = again.output()
 			t.Logf("%s", errw)
