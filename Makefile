@@ -64,6 +64,10 @@ conformance: ## run Kubernetes' own node tests with podctl and with the kubelet 
 critest: build ## run Kubernetes' critest against podctl sim, and write docs/critest.md (two minutes, needs root)
 	@hack/critest $(BIN)/podctl
 
+.PHONY: conform
+conform: build ## check pods on private runtimes by podctl conform, and write docs/conform.md
+	@hack/conform
+
 .PHONY: bench
 bench: build ## measure podctl against the bare CRI calls and crictl, its PLEG and its preemption against the kubelet's, kubectl podctl on 1,000 nodes, and idle pods
 	go test -run '^$$' -bench Plan ./internal/preempt

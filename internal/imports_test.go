@@ -48,6 +48,8 @@ var exceptions = []row{
 	{"internal/node/lifecycle", []string{"internal/pod", "internal/node/poddir", "internal/sys/hint"}, "pure"},
 	{"internal/node/render", []string{"internal/pod", "internal/sys/hint"}, "pure"},
 	{"internal/node/device", []string{"internal/pod", "internal/sys/hint"}, "pure; CDI specifications are read"},
+	{"internal/lab/conform", []string{"internal/cri"}, "pure: the table of behaviours"},
+	{"internal/lab/conform/inside", []string{"internal/lab/conform"}, "what runs in the containers"},
 	{"internal/lab/relay", []string{"internal/sys"}, "passes bytes, and knows gRPC, not the CRI"},
 	{"internal/lab/trace", []string{"internal/lab/relay", "internal/pod", "internal/sys/quantile"}, "pure"},
 	{"internal/owners/kubelet", []string{"internal/pod", "internal/sys"}, "a kubelet is asked without a runtime"},

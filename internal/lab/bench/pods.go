@@ -112,13 +112,13 @@ func (b *Pods) containerConfig(p *Pod) *runtimeapi.ContainerConfig {
 }
 
 // Remove stops and removes the pod.
-func (b *Pods) Remove(ctx context.Context, p *Pod) error { return b.remove(ctx, p.SandboxID) }
+func (b *Pods) Remove(ctx context.Context, p *Pod) error { return remove(ctx, b.Client, p.SandboxID) }
 
-func (b *Pods) remove(ctx context.Context, sandbox string) error {
-	if err := b.Client.StopPodSandbox(ctx, sandbox); err != nil {
+func remove(ctx context.Context, client *cri.Client, sandbox string) error {
+	if err := client.StopPodSandbox(ctx, sandbox); err != nil {
 		return err
 	}
-	return b.Client.RemovePodSandbox(ctx, sandbox)
+	return client.RemovePodSandbox(ctx, sandbox)
 }
 
 const (
@@ -131,22 +131,26 @@ const (
 )
 
 // Sweep removes every sandbox of the runtime with the mark, and returns how many there were.
-func (b *Pods) Sweep(ctx context.Context) (int, error) {
-	pods, err := b.Client.ListPods(ctx)
+func (b *Pods) Sweep(ctx context.Context) (int, error) { return Sweep(ctx, b.Client, Label, b.Mark) }
+
+// Sweep removes every sandbox of the runtime whose label has this value, and returns how many
+// there were.
+func Sweep(ctx context.Context, client *cri.Client, label, value string) (int, error) {
+	pods, err := client.ListPods(ctx)
 	if err != nil {
 		return 0, err
 	}
 	var marked []string
 	for _, p := range pods {
 		for _, s := range p.Sandboxes {
-			if s.Labels[Label] == b.Mark {
+			if s.Labels[label] == value {
 				marked = append(marked, s.ID)
 			}
 		}
 	}
 	return len(marked), atOnce(len(marked), sweepers, func(i int) error {
 		for try := 1; ; try++ {
-			err := b.remove(ctx, marked[i])
+			err := remove(ctx, client, marked[i])
 			if err == nil || try == sweepTries || ctx.Err() != nil {
 				return err
 			}

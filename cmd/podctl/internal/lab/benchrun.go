@@ -2,58 +2,21 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/internal/node/host"
-	"github.com/podctl/podctl/internal/owners/kubelet"
-	"github.com/podctl/podctl/internal/sys/flock"
-	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // runBench measures until it is done or interrupted, and prints each number of pods when it
 // is measured.
 func runBench(ctx context.Context, e *shell.Env, o benchOptions) error {
-	changes, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	interrupted := make(chan struct{})
-	go func() {
-		select {
-		case <-e.Interrupts:
-		case <-ctx.Done():
-			return
-		}
-		close(interrupted)
-		stop()
-		fmt.Fprintln(e.Errw, "removing the pods of podctl bench; again Ctrl-C leaves them")
-		select {
-		case <-e.Interrupts:
-			giveUp()
-		case <-changes.Done():
-		}
-	}()
-	err := measure(ctx, changes, e, o)
-	select {
-	case <-interrupted:
-		if changes.Err() != nil {
-			return hint.With(errors.New("interrupted twice: pods are left"), "podctl bench removes them before it begins")
-		}
-		if err == nil || errors.Is(err, context.Canceled) {
-			return shell.ErrInterrupted
-		}
-	default:
-	}
-	return err
+	return interruptedTwice(ctx, e, "bench", func(ctx, changes context.Context) error { return measure(ctx, changes, e, o) })
 }
 
 // measure prepares the subjects, and measures them.
@@ -78,19 +41,18 @@ func measure(ctx, changes context.Context, e *shell.Env, o benchOptions) error {
 				return &shell.UsageError{Message: "--versus is the same runtime", Advice: "--handler NAME --handler NAME measures two handlers of one"}
 			}
 		}
-		mine, closePlace, err := openPlace(ctx, changes, e, g, client)
+		at, err := openPlace(ctx, changes, e, g, client, "bench", bench.Label)
 		if err != nil {
 			return err
 		}
-		defer closePlace()
-		mine.Image = o.image
-		if err := chooseImage(ctx, mine); err != nil {
+		defer at.close()
+		image, err := chooseImage(ctx, client, o.image)
+		if err != nil {
 			return err
 		}
 		for _, handler := range o.handlers {
-			pods := *mine
-			pods.Handler = handler
-			s := bench.NewSubject(ctx, subjectName(client, handler), &pods, calls)
+			pods := &bench.Pods{Client: client, Handler: handler, Image: image, Mark: at.mark, LogDir: at.logs()}
+			s := bench.NewSubject(ctx, subjectName(client, handler), pods, calls)
 			subjects = append(subjects, s)
 			data.Subjects = append(data.Subjects, subjectOf(client, s))
 		}
@@ -104,62 +66,6 @@ func measure(ctx, changes context.Context, e *shell.Env, o benchOptions) error {
 		return err
 	}
 	return p.end()
-}
-
-// openPlace returns Pods with a directory that only one bench of a runtime uses at a time,
-// once what an earlier one left is removed.
-func openPlace(ctx, changes context.Context, e *shell.Env, g shell.Globals, client *cri.Client) (_ *bench.Pods, closePlace func(), err error) {
-	endpoint := client.Endpoint().Runtime
-	if path, unix := strings.CutPrefix(endpoint, "unix://"); unix {
-		err := kubelet.CheckNone(ctx, path)
-		if _, unseen := errors.AsType[*kubelet.UnseenError](err); err != nil && !unseen {
-			return nil, nil, hint.With(err, "stop the kubelet, or use another runtime with -r")
-		}
-	}
-	paths, err := host.DefaultPaths.With(g.Given())
-	if err != nil {
-		return nil, nil, err
-	}
-	dir := filepath.Join(paths.Root, "bench", host.RuntimeID(endpoint))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, err
-	}
-	waiting, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	unlock, err := flock.Lock(waiting, filepath.Join(dir, "lock"))
-	if err != nil {
-		return nil, nil, hint.With(fmt.Errorf("another podctl bench measures %s: %w", endpoint, err), "wait for its end")
-	}
-	pods := &bench.Pods{Client: client, Mark: host.RuntimeID("dir:" + dir), LogDir: filepath.Join(dir, "logs")}
-	left, err := pods.Sweep(changes)
-	if left > 0 {
-		fmt.Fprintf(e.Errw, "removed %s of a podctl bench that was killed\n", output.Plural(left, "pod"))
-	}
-	return pods, func() {
-		_ = os.RemoveAll(pods.LogDir) // of the next one
-		unlock()
-	}, err
-}
-
-// chooseImage sets the image, or checks that the runtime holds it.
-func chooseImage(ctx context.Context, pods *bench.Pods) error {
-	if pods.Image != "" {
-		image, err := pods.Client.ImageStatus(ctx, pods.Image)
-		if err == nil && image == nil {
-			err = hint.Errorf("podctl pull "+pods.Image, "the runtime does not hold the image %s", pods.Image)
-		}
-		return err
-	}
-	images, err := pods.Client.ListImages(ctx)
-	if err != nil {
-		return err
-	}
-	sandboxImage, err := pods.Client.SandboxImage(ctx)
-	if err != nil {
-		return err
-	}
-	pods.Image, err = bench.ChooseImage(images, sandboxImage)
-	return err
 }
 
 func subjectName(client *cri.Client, handler string) string {

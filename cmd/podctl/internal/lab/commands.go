@@ -10,6 +10,8 @@ import (
 func Commands(e *shell.Env) []*cmdline.Command {
 	return []*cmdline.Command{
 		benchCommand(e),
+		conformCommand(e),
+		probeCommand(e),
 		traceCommand(e),
 		watchdogCommand(e),
 	}

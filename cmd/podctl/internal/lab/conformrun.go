@@ -1,0 +1,284 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/lab/bench"
+	"github.com/podctl/podctl/internal/lab/conform"
+	"github.com/podctl/podctl/internal/lab/conform/inside"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/serve/daemon"
+	"github.com/podctl/podctl/internal/sys/hint"
+)
+
+func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
+	return interruptedTwice(ctx, e, "conform", func(ctx, changes context.Context) error {
+		client, disconnect, err := shell.Connect(ctx, e, o.Globals)
+		if err != nil {
+			return err
+		}
+		defer disconnect()
+		at, err := openPlace(ctx, changes, e, o.Globals, client, "conform", conform.Label)
+		if err != nil {
+			return err
+		}
+		defer at.close()
+		results, err := conformAt(ctx, changes, e, o, client, at)
+		if err != nil {
+			return err
+		}
+		return printConform(e, o, client.Connected(), results)
+	})
+}
+
+// conformAt runs the behaviours.
+func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, client *cri.Client, at *place) (_ []conform.Result, err error) {
+	image, err := chooseImage(ctx, client, o.image)
+	if err != nil {
+		return nil, err
+	}
+	probe, err := copyProgram(at.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(probe) }() // of the next one
+	pods, set, err := loadBehaviours(ctx, o.selected, conform.Place{Image: image, Probe: probe, Mark: at.mark, Class: o.class})
+	if err != nil {
+		return nil, err
+	}
+	session, err := daemon.Open(ctx, daemon.Options{
+		ConnectOptions: o.ConnectOptions(e), Paths: host.Paths{Root: filepath.Join(at.dir, "root"), Logs: at.logs(), Locks: o.RunDir},
+		Instance: shell.InstanceName("conform"), Sources: []string{conformSource}, CgroupRoot: o.CgroupRoot, KeepLogs: true,
+		Listen: e.Listen, Dial: e.Dial, Procs: e.Procs, Now: e.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	status, err := client.Status(ctx)
+	if err != nil {
+		return nil, errors.Join(err, session.Close())
+	}
+	r := &conforming{
+		handler: handlerOf(status, o.class), session: session, set: set, host: inside.Facts(nil), version: client.Connected(), now: e.Now,
+		want: map[types.UID]node.Desired{}, events: watchStates(ctx, client),
+	}
+	defer func() {
+		_, swept := bench.Sweep(changes, client, conform.Label, at.mark)
+		err = errors.Join(err, session.Close(), swept)
+	}()
+	running, stop := context.WithCancel(changes)
+	ran := make(chan error, 1)
+	r.apply()
+	go func() { ran <- session.Run(running) }()
+	results := r.all(ctx, o, pods)
+	drained := session.Drain(changes, new(int64))
+	stop()
+	if err := errors.Join(ctx.Err(), drained, <-ran); err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// handlerOf returns a handler, the zero value if the runtime does not list it.
+func handlerOf(s cri.RuntimeStatus, name string) cri.Handler {
+	for _, h := range s.Handlers {
+		if h.Name == name {
+			return h
+		}
+	}
+	return cri.Handler{}
+}
+
+const conformSource = "conform"
+
+// copyProgram copies podctl, which containers run, to a file that every user may run.
+func copyProgram(dir string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		return "", err
+	}
+	file, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", self, err)
+	}
+	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		return "", hint.Errorf("a podctl built with CGO_ENABLED=0", "%s is linked dynamically: no container could run it", self)
+	}
+	path := filepath.Join(dir, "podctl")
+	_ = os.Remove(path) // a container of a killed one may still run it
+	if err := os.WriteFile(path, program, 0o755); err != nil {
+		return "", err
+	}
+	return path, os.Chmod(path, 0o755) // whatever the umask
+}
+
+// loadBehaviours returns the pod of each behaviour, and the objects that they refer to.
+func loadBehaviours(ctx context.Context, all []conform.Behaviour, at conform.Place) ([]node.Desired, *pod.Objects, error) {
+	var documents [][]byte
+	for _, b := range all {
+		document, err := at.Manifest(b)
+		if err != nil {
+			return nil, nil, err
+		}
+		documents = append(documents, document)
+	}
+	set, err := manifest.Load(ctx, []string{"-"}, manifest.LoadOptions{Stdin: bytes.NewReader(bytes.Join(documents, []byte("\n---\n")))})
+	if err != nil {
+		return nil, nil, err
+	}
+	pods := make([]node.Desired, len(all))
+	for _, p := range set.Pods {
+		i := slices.IndexFunc(all, func(b conform.Behaviour) bool { return b.Name == p.Name })
+		pods[i] = node.Desired{Pod: p.Pod, Document: p.Document}
+	}
+	return pods, set.Objects, nil
+}
+
+// conforming runs behaviours on one session.
+type conforming struct {
+	session *daemon.Session
+	handler cri.Handler
+	set     *pod.Objects
+	host    conform.Facts
+	version cri.Version
+	now     func() time.Time
+	events  *states
+
+	mu   sync.Mutex
+	want map[types.UID]node.Desired
+}
+
+// apply tells the node which pods are to run.
+func (r *conforming) apply() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []node.Desired
+	for _, d := range r.want {
+		all = append(all, d)
+	}
+	r.session.Set(conformSource, all, r.set)
+}
+
+// all runs the behaviours, some at a time, until ctx ends.
+func (r *conforming) all(ctx context.Context, o conformOptions, pods []node.Desired) []conform.Result {
+	results := make([]conform.Result, len(pods))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(o.parallel, len(pods)) {
+		wg.Go(func() {
+			for i := range next {
+				begin := r.now()
+				seen := &conform.Seen{}
+				if needs := o.selected[i].Needs; needs != nil {
+					seen.Refused = needs(r.handler)
+				}
+				if seen.Refused == "" {
+					seen = r.see(ctx, o.selected[i], pods[i])
+				}
+				results[i] = o.selected[i].Judged(seen, r.version.Name, r.version.Version)
+				results[i].Seconds = r.now().Sub(begin).Seconds()
+			}
+		})
+	}
+	for i := range pods {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wg.Wait()
+	return results
+}
+
+const (
+	// untilTimeout bounds the time until a pod has come so far, endTimeout that until it is gone.
+	untilTimeout = 40 * time.Second
+	endTimeout   = time.Minute
+)
+
+// see runs a pod to where it is asked, asks, removes it, and returns what was seen.
+func (r *conforming) see(ctx context.Context, b conform.Behaviour, d node.Desired) *conform.Seen {
+	seen := &conform.Seen{Spec: d.Pod, Host: r.host}
+	watcher := r.session.Watch()
+	defer watcher.Stop()
+	r.mu.Lock()
+	r.want[d.Pod.UID] = d
+	r.mu.Unlock()
+	r.apply()
+
+	reached := func(i node.Info) bool {
+		return i.Rejected != nil || i.Ended() || b.Until != nil && b.Until(i.Status)
+	}
+	info, ok := r.await(ctx, watcher, d.Pod.UID, untilTimeout, reached)
+	seen.Status, seen.Ended, seen.Late = info.Status, info.Status, !ok
+	seen.Problem = info.LastError.Text
+	if info.Rejected != nil {
+		seen.Refused = info.Rejected.Error()
+	} else if ok {
+		for _, ask := range b.Asks {
+			seen.Answers = append(seen.Answers, r.ask(ctx, ask, info))
+		}
+	}
+
+	r.mu.Lock()
+	delete(r.want, d.Pod.UID)
+	r.mu.Unlock()
+	begin := r.now()
+	r.apply()
+	if gone, ok := r.await(ctx, watcher, d.Pod.UID, endTimeout, nil); ok && gone.Pod != nil {
+		seen.Ended = gone.Status
+	}
+	seen.StopTook = r.now().Sub(begin)
+	seen.Lines = readLogs(r.session, d.Pod, seen.Ended)
+	seen.Events = r.events.of(seen.Ended)
+	return seen
+}
+
+// await returns the pod as soon as reached holds for it, or with nil once it is gone; false
+// after the timeout.
+func (r *conforming) await(ctx context.Context, w *node.Watcher, uid types.UID, timeout time.Duration, reached func(node.Info) bool) (last node.Info, ok bool) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	for {
+		found := false
+		for _, i := range append(w.Gone(), r.session.Pods()...) {
+			if i.Pod.UID == uid {
+				last = i
+			}
+		}
+		for _, i := range r.session.Pods() {
+			found = found || i.Pod.UID == uid
+		}
+		if reached == nil && !found || reached != nil && last.Pod != nil && reached(last) {
+			return last, true
+		}
+		select {
+		case <-w.Changes():
+		case <-timer.C:
+			return last, false
+		case <-ctx.Done():
+			return last, false
+		}
+	}
+}

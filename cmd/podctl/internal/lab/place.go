@@ -1,0 +1,129 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/lab/bench"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/sys/flock"
+	"github.com/podctl/podctl/internal/sys/hint"
+)
+
+// interruptedTwice calls do: the first interrupt cancels ctx, after which do removes the pods
+// of the command; the second cancels changes, and pods are left.
+func interruptedTwice(ctx context.Context, e *shell.Env, command string, do func(ctx, changes context.Context) error) error {
+	changes, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	interrupted := make(chan struct{})
+	go func() {
+		select {
+		case <-e.Interrupts:
+		case <-ctx.Done():
+			return
+		}
+		close(interrupted)
+		stop()
+		fmt.Fprintf(e.Errw, "removing the pods of podctl %s; again Ctrl-C leaves them\n", command)
+		select {
+		case <-e.Interrupts:
+			giveUp()
+		case <-changes.Done():
+		}
+	}()
+	err := do(ctx, changes)
+	select {
+	case <-interrupted:
+		if changes.Err() != nil {
+			return hint.With(errors.New("interrupted twice: pods are left"), "podctl "+command+" removes them before it begins")
+		}
+		if err == nil || errors.Is(err, context.Canceled) {
+			return shell.ErrInterrupted
+		}
+	default:
+	}
+	return err
+}
+
+// place is where a command has pods of its own on a runtime: one process at a time.
+type place struct {
+	dir string
+	// mark is the value of the label of its pods.
+	mark   string
+	unlock func()
+}
+
+func (p *place) logs() string { return filepath.Join(p.dir, "logs") }
+
+func (p *place) close() {
+	_ = os.RemoveAll(p.logs()) // of the next one
+	p.unlock()
+}
+
+// openPlace returns the place of a command, once what an earlier process left is removed: its
+// pods have the label.
+func openPlace(ctx, changes context.Context, e *shell.Env, g shell.Globals, client *cri.Client, command, label string) (*place, error) {
+	endpoint := client.Endpoint().Runtime
+	if path, unix := strings.CutPrefix(endpoint, "unix://"); unix {
+		err := kubelet.CheckNone(ctx, path)
+		if _, unseen := errors.AsType[*kubelet.UnseenError](err); err != nil && !unseen {
+			return nil, hint.With(err, "stop the kubelet, or use another runtime with -r")
+		}
+	}
+	paths, err := host.DefaultPaths.With(g.Given())
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(paths.Root, command, host.RuntimeID(endpoint))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	unlock, err := flock.Lock(waiting, filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("another podctl %s uses %s: %w", command, endpoint, err), "wait for its end")
+	}
+	p := &place{dir: dir, mark: host.RuntimeID("dir:" + dir), unlock: unlock}
+	left, err := bench.Sweep(changes, client, label, p.mark)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	if left > 0 {
+		fmt.Fprintf(e.Errw, "removed %s of a podctl %s that was killed\n", output.Plural(left, "pod"), command)
+	}
+	return p, nil
+}
+
+// chooseImage returns the image that the user named, if the runtime holds it, else one that
+// it has.
+func chooseImage(ctx context.Context, client *cri.Client, named string) (string, error) {
+	if named != "" {
+		image, err := client.ImageStatus(ctx, named)
+		if err == nil && image == nil {
+			err = hint.Errorf("podctl pull "+named, "the runtime does not hold the image %s", named)
+		}
+		return named, err
+	}
+	images, err := client.ListImages(ctx)
+	if err != nil {
+		return "", err
+	}
+	sandboxImage, err := client.SandboxImage(ctx)
+	if err != nil {
+		return "", err
+	}
+	return bench.ChooseImage(images, sandboxImage)
+}

@@ -1,0 +1,84 @@
+package conform
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Namespace is the namespace of the pods, and Label is on each; its value is the mark of who
+// made them.
+const (
+	Namespace = "podctl-conform"
+	Label     = "podctl.io/conform"
+)
+
+// Command is the hidden command of podctl that runs steps.
+const Command = "conform-probe"
+
+// Place is what the manifests need of the host and the runtime.
+type Place struct {
+	Image string // one that the runtime has
+	Probe string // path of a static podctl on the host
+	Mark  string // value of Label
+	Class string // runtime class, "" for none
+}
+
+// program is where podctl is in the containers.
+const program = "/podctl-conform"
+
+// Manifest returns the documents of a behaviour, separated by ---.
+func (p Place) Manifest(b Behaviour) ([]byte, error) {
+	documents := strings.Split(b.Spec, "\n---\n")
+	var spec map[string]any
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(documents[0], "IMAGE", p.Image)), &spec); err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name, err)
+	}
+	if _, ok := spec["containers"]; !ok {
+		return nil, fmt.Errorf("%s: %w", b.Name, errNoContainers)
+	}
+	setDefault(spec, "restartPolicy", "Never")
+	setDefault(spec, "terminationGracePeriodSeconds", 5)
+	if p.Class != "" {
+		spec["runtimeClassName"] = p.Class
+	}
+	volumes, _ := spec["volumes"].([]any)
+	spec["volumes"] = append(volumes, map[string]any{"name": "podctl", "hostPath": map[string]any{"path": p.Probe, "type": "File"}})
+	for _, kind := range []string{"initContainers", "containers"} {
+		containers, _ := spec[kind].([]any)
+		for _, c := range containers {
+			p.complete(c.(map[string]any))
+		}
+	}
+	metadata := map[string]any{"name": b.Name, "namespace": Namespace, "labels": map[string]any{Label: p.Mark}}
+	doc, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+	if err != nil {
+		return nil, err
+	}
+	all := [][]byte{doc}
+	for _, object := range documents[1:] {
+		all = append(all, []byte(object))
+	}
+	return bytes.Join(all, []byte("\n---\n")), nil
+}
+
+func (p Place) complete(c map[string]any) {
+	maps.Copy(c, map[string]any{"image": p.Image, "imagePullPolicy": "Never"})
+	if _, ok := c["command"]; !ok {
+		c["command"] = []any{program, Command}
+	}
+	mounts, _ := c["volumeMounts"].([]any)
+	c["volumeMounts"] = append(mounts, map[string]any{"name": "podctl", "mountPath": program, "readOnly": true})
+}
+
+func setDefault(m map[string]any, key string, value any) {
+	if _, ok := m[key]; !ok {
+		m[key] = value
+	}
+}
+
+// Steps is the command that runs steps in a container.
+func Steps(steps []string) []string { return append([]string{program, Command}, steps...) }
