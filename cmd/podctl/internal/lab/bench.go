@@ -46,8 +46,8 @@ func benchCommand(e *shell.Env) *cmdline.Command {
 			"begins. A runtime that a kubelet uses is refused. The image has to be there already, and to have\n" +
 			"sleep and true, or /pause.\n\n" +
 			"   podctl bench --pods 1,20\n" +
-			"   podctl bench --pods max                          until one cannot be started\n" +
-			"   podctl bench --handler runc --handler crun       two handlers side by side\n" +
+			"   podctl bench --pods max   # until one cannot be started\n" +
+			"   podctl bench --handler runc --handler crun   # two handlers side by side\n" +
 			"   podctl -r /run/containerd/containerd.sock bench --versus /run/crio/crio.sock\n\n" +
 			"-o is " + output.ReportFormats + ".",
 		Flags: []cli.Flag{
