@@ -38,14 +38,10 @@ func hold(path string) (*os.File, error) {
 
 // create binds a socket beside the runtime's, with its owner, mode and label.
 func create(path string) (*Swap, *net.UnixListener, error) {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), parkedPrefix+"*"))
-	if err != nil {
+	if err := checkAlone(path); err != nil {
 		return nil, nil, err
 	}
-	if len(left) > 0 {
-		return nil, nil, hint.Errorf(fmt.Sprintf("end that trace; if there is none any more: mv -T %s %s", left[0], path),
-			"%s exists: another trace is attached, or was killed with its watchdog", left[0])
-	}
+	var err error
 	s := &Swap{Path: path, Parked: filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%d.sock", parkedPrefix, os.Getpid()))}
 	if s.runtime, err = hold(path); err != nil {
 		return nil, nil, err
@@ -62,6 +58,22 @@ func create(path string) (*Swap, *net.UnixListener, error) {
 		return nil, nil, errors.Join(err, os.Remove(s.Parked), l.Close(), s.close())
 	}
 	return s, l, nil
+}
+
+// checkAlone returns an error if another trace is attached, or has left a socket.
+func checkAlone(path string) error {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), parkedPrefix+"*"))
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	conn, err := net.DialTimeout("unix", left[0], servedTimeout)
+	if errors.Is(err, unix.ECONNREFUSED) {
+		return hint.Errorf("rm "+left[0], "%s exists: a trace was killed with its watchdog, and its runtime has exited", left[0])
+	}
+	if err == nil {
+		_ = conn.Close()
+	}
+	return hint.Errorf("end that trace first", "%s exists: another trace is attached", left[0])
 }
 
 // likeness gives a socket the owner, mode and SELinux label of another.

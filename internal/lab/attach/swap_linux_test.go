@@ -112,6 +112,10 @@ func TestSwapBeforeItIsPlaced(t *testing.T) {
 	if got := names(t, s); got != "cri.sock=runtime" {
 		t.Error(got)
 	}
+	_ = listen(t, s.Parked).Close()
+	if _, _, err := create(s.Path); err == nil || !strings.Contains(err.Error(), "its runtime has exited") {
+		t.Errorf("a socket that is left: %v", err)
+	}
 }
 
 func TestPlaceRefusesASocketThatWasReplaced(t *testing.T) {
