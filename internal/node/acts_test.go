@@ -62,7 +62,9 @@ var verbs = map[string]func(h *history, args []string){
 	},
 	"container-dies": func(h *history, args []string) {
 		if all := slices.DeleteFunc(h.judge.containers(), func(c *runtimeapi.Container) bool { return !runs(c) }); len(all) > 0 {
-			h.sim.KillContainer(all[h.number(args[0])%len(all)].Id)
+			id := all[h.number(args[0])%len(all)].Id
+			h.judge.killed(id)
+			h.sim.KillContainer(id)
 		}
 	},
 	"fault": func(h *history, args []string) { h.fault(h.faultOf(args)) }, // METHOD error|deadline|hang|DURATION SKIP TIMES [lost]

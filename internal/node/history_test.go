@@ -177,6 +177,11 @@ func (h *history) kill(p **podctl, hard bool) {
 	} else {
 		h.calm() // so that its calls come to their end
 	}
+	for _, i := range (*p).Pods() {
+		if i.Terminating() || !i.StopRequested.IsZero() || i.Again || !i.Desired {
+			h.judge.interrupt(i.Pod.UID)
+		}
+	}
 	h.exit(*p)
 	*p = nil
 }

@@ -37,7 +37,7 @@ var versions = map[string][]string{
 		fixUID("fixed", podYAML("fixed", "sleep 1; exit 0", job, "activeDeadlineSeconds: 30")),
 	},
 	"conf": {conf("sleep 3600"), strings.Replace(fixUID("conf", conf("sleep 3601")), "fixed-1", "fixed-2", 1)},
-	"side": {side("sleep 3600"), side("sleep 40; exit 1")},
+	"side": {side(stubborn, "sleep 3600"), side("busybox:1", "sleep 40; exit 1")},
 	"dns":  {stays(requesting("700m", podYAML("dns", "sleep 3600", criticalClass, "terminationGracePeriodSeconds: 4")))},
 }
 
@@ -64,10 +64,10 @@ func conf(command string) string {
 }
 
 // side is a pod with an init container, a sidecar, and hooks.
-func side(command string) string {
-	return stays(strings.Replace(podYAML("side", command, "terminationGracePeriodSeconds: 9",
+func side(image, command string) string {
+	return strings.Replace(podYAML("side", command, "terminationGracePeriodSeconds: 9",
 		`initContainers: [{name: init, image: "busybox:1", command: [sh, -c, 'sleep 1; exit 0']},
-    {name: `+sidecar+`, image: "busybox:1", restartPolicy: Always, command: [sh, -c, 'sleep 3600']}]`), "command: [sh, -c, '"+command,
-		`lifecycle: {postStart: {exec: {command: [sh, -c, 'exit 0']}}, preStop: {exec: {command: [sh, -c, 'sleep 1']}}},
-    command: [sh, -c, '`+command, 1))
+    {name: `+sidecar+`, image: "`+stubborn+`", restartPolicy: Always, command: [sh, -c, 'sleep 3600']}]`),
+		`{name: c, image: "busybox:1", `, `{name: c, image: "`+image+`",
+    lifecycle: {postStart: {exec: {command: [sh, -c, 'exit 0']}}, preStop: {exec: {command: [sh, -c, 'sleep 1']}}}, `, 1)
 }

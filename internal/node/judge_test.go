@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -30,6 +31,9 @@ type judge struct {
 	noRecords bool
 	// stops are the requests to stop what runs, by id of a container or of its sandbox.
 	stops map[string]*stopRequest
+	// interrupted are the pods whose podctl was killed while it was to stop them: the next one
+	// gives them what is left of their grace, also if the first request did not come through.
+	interrupted map[types.UID]bool
 	// calmSince is since when the runtime works; zero while it does not.
 	calmSince time.Time
 }
@@ -42,7 +46,7 @@ type stopRequest struct {
 }
 
 func newJudge(w *world) *judge {
-	return &judge{t: w.t, w: w, sim: w.sim, stopped: map[string]bool{}, stops: map[string]*stopRequest{}}
+	return &judge{t: w.t, w: w, sim: w.sim, stopped: map[string]bool{}, stops: map[string]*stopRequest{}, interrupted: map[types.UID]bool{}}
 }
 
 // Begin implements cri.CallWatcher.
@@ -169,6 +173,20 @@ func (j *judge) request(id string) *stopRequest {
 	return j.stops[id]
 }
 
+// interrupt notes that a podctl is killed that was to stop the pod.
+func (j *judge) interrupt(uid types.UID) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.interrupted[uid] = true
+}
+
+// killed notes that somebody else kills a container.
+func (j *judge) killed(id string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.request(id).failed = true
+}
+
 // stopContainer looks when a container ends that was asked to.
 func (j *judge) stopContainer(id string) (end func(error)) {
 	c := j.container(id)
@@ -192,7 +210,8 @@ func (j *judge) stopContainer(id string) (end func(error)) {
 			return
 		}
 		after, grace := time.Since(first), graceOf(c)
-		if c.GetImage().GetImage() == stubborn && after < grace-hookTime {
+		whole := c.GetImage().GetUserSpecifiedImage() == stubborn && !j.interrupted[types.UID(c.Labels[pod.UIDLabel])]
+		if whole && after < grace-hookTime {
 			violate(j.t, graceKept, "%s of %s ends after %s, its grace period is %s", c.Metadata.Name, c.Labels[pod.NameLabel], after, grace)
 		}
 		if took := time.Since(began); took > grace && !j.calmSince.IsZero() && !began.Before(j.calmSince) {

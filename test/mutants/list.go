@@ -8,17 +8,13 @@ type mutant struct {
 // mutants are mistakes of each layer that could be made.
 var mutants = []mutant{
 	{"a pod does not wait for the end of the one that has its name", "internal/worker/names.go",
-		"return v.Holder == \"\" && (v.Next == \"\" || v.Next == uid)", "return true"},
+		"v.Holder = holders[0]", "_ = holders"},
 	{"a name is never released by its worker", "internal/worker/step.go",
 		"m.emit(Name{NameLeave})", ""},
 	{"a stop does not cancel the operation in flight", "internal/worker/step.go",
 		"m.emit(Cancel{})", ""},
 	{"a failed operation is not repeated", "internal/worker/step.go",
 		"m.emit(Wake{retryAfter(m.now, ev.Err)})", "_ = retryAfter"},
-	{"those who wait for a stop are not told", "internal/worker/step.go",
-		"m.emit(Release{Waiters: m.s.Waiters})", ""},
-	{"every grace period is one second", "internal/worker/grace.go",
-		"return max(grace, minGrace)", "return minGrace"},
 	{"a container has the shortest grace period", "internal/node/podsync/kill.go",
 		"time.Duration(max(left, MinGrace))*time.Second", "MinGrace*time.Second"},
 	{"containers are killed with their sandbox", "internal/node/podsync/kill.go",
