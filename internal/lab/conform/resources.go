@@ -39,7 +39,7 @@ var resources = []Behaviour{
 	},
 	{
 		Name: "oom-kill", About: "a container over its memory limit ends with 137 and reason OOMKilled, and the others run on",
-		Spec: `containers: [{name: c, args: ["eat:300"], resources: {limits: {memory: 100Mi}}}, {name: other, args: ["await:TERM"]}]
+		Spec: `containers: [{name: other, args: ["await:TERM"]}, {name: c, args: ["sleep:2s", "eat:300"], resources: {limits: {memory: 100Mi}}}]
 `,
 		Until: hasExited("c"),
 		Judge: func(s *Seen, c *Check) {
