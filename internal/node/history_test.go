@@ -177,12 +177,12 @@ func (h *history) kill(p **podctl, hard bool) {
 	} else {
 		h.calm() // so that its calls come to their end
 	}
-	for _, i := range (*p).Pods() {
+	h.exit(*p)
+	for _, i := range (*p).Pods() { // also what its last calls led to
 		if i.Terminating() || !i.StopRequested.IsZero() || i.Again || !i.Desired {
 			h.judge.interrupt(i.Pod.UID)
 		}
 	}
-	h.exit(*p)
 	*p = nil
 }
 
