@@ -29,7 +29,7 @@ type judge struct {
 	// record why: noRecords says that it cannot.
 	stopped   map[string]bool
 	noRecords bool
-	// stops are the requests to stop what runs, by id of a container or of its sandbox.
+	// stops are the requests to stop what runs, by id of the container.
 	stops map[string]*stopRequest
 	// interrupted are the pods whose podctl was killed while it was to stop them: the next one
 	// gives them what is left of their grace, also if the first request did not come through.
@@ -198,11 +198,6 @@ func (j *judge) stopContainer(id string) (end func(error)) {
 	defer j.mu.Unlock()
 	stop := j.request(id)
 	first := stop.first
-	if c.Labels[pod.ContainerNameLabel] == sidecar { // it is the last one to be stopped
-		first = j.request(c.PodSandboxId).first
-	} else {
-		j.request(c.PodSandboxId)
-	}
 	return func(err error) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -210,7 +205,8 @@ func (j *judge) stopContainer(id string) (end func(error)) {
 			return
 		}
 		after, grace := time.Since(first), graceOf(c)
-		whole := c.GetImage().GetUserSpecifiedImage() == stubborn && !j.interrupted[types.UID(c.Labels[pod.UIDLabel])]
+		// A sidecar has what the others leave of the pod's grace period.
+		whole := c.Metadata.Name != sidecar && c.GetImage().GetUserSpecifiedImage() == stubborn && !j.interrupted[types.UID(c.Labels[pod.UIDLabel])]
 		if whole && after < grace-hookTime {
 			violate(j.t, graceKept, "%s of %s ends after %s, its grace period is %s", c.Metadata.Name, c.Labels[pod.NameLabel], after, grace)
 		}
