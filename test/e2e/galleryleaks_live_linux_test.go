@@ -90,7 +90,11 @@ type leakGallery struct {
 func TestGalleryOfLeaks(t *testing.T) {
 	for _, kind := range live.Kinds() {
 		if kind == live.Containerd || kind == live.CRIO {
-			t.Run(kind, func(t *testing.T) { newLeakGallery(t, kind).open() })
+			t.Run(kind, func(t *testing.T) {
+				g := newLeakGallery(t, kind)
+				g.open()
+				keep(t, "leaks on "+kind, g.answers)
+			})
 		}
 	}
 }

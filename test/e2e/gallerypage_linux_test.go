@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/test/live"
 )
 
 var galleryUpdate = flag.Bool("update", false, "write docs/gallery.md, and what TestGallery sees for it")
@@ -40,30 +41,28 @@ func readAnswers(t *testing.T, column string) map[string]*galleryAnswer {
 	return answers
 }
 
-// record injects faults, and writes what podctl said in the column, or compares its layers with
-// what it said before.
-func (g *gallery) record(pods string) {
-	g.t.Helper()
-	g.open(pods)
-	if *galleryUpdate {
-		answers := readAnswers(g.t, g.column)
-		for pod, a := range g.answers {
-			a.Evidence = machineless(a.Evidence)
-			answers[pod] = a
-		}
-		data, err := json.MarshalIndent(answers, "", "\t")
-		if err == nil {
-			err = errors.Join(os.MkdirAll("testdata/gallery", 0o755), os.WriteFile(answersFile(g.column), append(data, '\n'), 0o644))
-		}
-		if err != nil {
-			g.t.Fatal(err)
+// keep writes what podctl said in a column, or compares its layers with what it said before.
+func keep(t *testing.T, column string, answers map[string]*galleryAnswer) {
+	t.Helper()
+	known := readAnswers(t, column)
+	if !*galleryUpdate {
+		for pod, now := range answers {
+			if before := known[pod]; before != nil && now.Layer != before.Layer {
+				t.Errorf("%s has the layer %s, in docs/gallery.md %s (-update rewrites it)", pod, now.Layer, before.Layer)
+			}
 		}
 		return
 	}
-	for pod, before := range readAnswers(g.t, g.column) {
-		if now := g.answers[pod]; now != nil && now.Layer != before.Layer {
-			g.t.Errorf("%s has the layer %s, in docs/gallery.md %s (-update rewrites it)", pod, now.Layer, before.Layer)
-		}
+	for pod, a := range answers {
+		a.Evidence = machineless(a.Evidence)
+		known[pod] = a
+	}
+	data, err := json.MarshalIndent(known, "", "\t")
+	if err == nil {
+		err = errors.Join(os.MkdirAll("testdata/gallery", 0o755), os.WriteFile(answersFile(column), append(data, '\n'), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -84,8 +83,10 @@ func machineless(text string) string {
 // TestGalleryPage makes the page of what TestGallery saw.
 func TestGalleryPage(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# A gallery of faults\n\nEach fault was injected into a pod of podctl's and of a kubelet's (v1.37.2, standalone), on containerd 2.4 and on CRI-O, by\n`TestGallery`. A cell is the LAYER that the command named; `-` is one that it did not know, a word in italics says that\n" +
-		"podctl accused a wrong layer for some time. n/a: that owner or runtime cannot have the fault. The evidence is of the first column that has it.\n\n")
+	b.WriteString("# A gallery of faults\n\nEach fault was injected into a pod of podctl's and of a kubelet's (v1.37.2, standalone), on containerd 2.4\n" +
+		"and on CRI-O 1.34, by `TestGallery`. A cell is the LAYER that the command named; `-` is one that it did not\n" +
+		"know, a word in italics a wrong layer that it accused for some time. n/a: that owner or runtime cannot have the\n" +
+		"fault. The evidence is of the first column that has it.\n\n")
 	fmt.Fprintf(&b, "| fault | `podctl` | right | %s | evidence |\n|%s\n", strings.Join(galleryColumns, " | "), strings.Repeat("---|", 4+len(galleryColumns)))
 	for _, f := range faults() {
 		cells, evidence := []string{}, ""
@@ -106,6 +107,27 @@ func TestGalleryPage(t *testing.T) {
 			}
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.what, f.command, f.layer, strings.Join(cells, " | "), evidence)
+	}
+	b.WriteString("\n## Leaks\n\nWhat pods left that are gone, by `TestGalleryOfLeaks`: the class that `podctl orphans` gave it after ten\nminutes. `--kill` removed all of it.\n\n" +
+		"| leak | right | containerd | crio | evidence |\n|---|---|---|---|---|\n")
+	for i := range leakFaults {
+		f := &leakFaults[i]
+		cells, evidence := []string{}, ""
+		for _, kind := range []string{live.Containerd, live.CRIO} {
+			a := readAnswers(t, "leaks on "+kind)[f.pod]
+			switch {
+			case f.without[kind] != "":
+				cells = append(cells, "n/a")
+			case a == nil:
+				cells = append(cells, "not run")
+			default:
+				cells = append(cells, a.Layer)
+			}
+			if a != nil && evidence == "" {
+				evidence = a.Evidence
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.what, f.class, strings.Join(cells, " | "), evidence)
 	}
 	testutil.Golden(t, *galleryUpdate, "../../docs/gallery.md", b.String())
 }
