@@ -17,7 +17,11 @@ build: ## build bin/podctl as it is released, and print its size
 .PHONY: image
 image: ## build bin/podctl-image.tar, an OCI archive of podctl's container image, without Docker and without a registry
 	@GOOS=linux hack/build $(BIN)/image
-	go -C test run ./podctlimage $(abspath $(BIN))/image/podctl $(abspath $(BIN))/podctl-image.tar $(NAME)
+	go -C test run ./podctlimage $(abspath $(BIN))/podctl-image.tar '$(NAME)' $(abspath $(BIN))/image/podctl
+
+.PHONY: release
+release: ## make dist/ of the commit: archives, .deb, .rpm, the container image, an SBOM, a krew manifest, checksums; twice the same bytes
+	@hack/release
 
 .PHONY: install
 install: build ## install podctl, also as a plugin of kubectl, its man pages and completions below PREFIX (/usr/local), in DESTDIR
@@ -120,5 +124,5 @@ runtime-down: ## remove every private runtime, with its pods
 	@hack/runtime down --all
 
 .PHONY: clean
-clean: ## remove bin (make runtime-down removes runtimes)
-	rm -rf bin
+clean: ## remove bin and dist (make runtime-down removes runtimes)
+	rm -rf bin dist

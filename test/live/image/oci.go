@@ -11,12 +11,14 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // SaveOCI writes the image as an OCI archive that `ctr images import`, `podman
-// load` and skopeo read, tagged with the given name. The same image gives the same
-// file, which appears whole or not at all.
-func SaveOCI(path, tag string, img v1.Image) error {
+// load` and skopeo read, tagged with the given name; of images of several platforms
+// an index. The same images give the same file, which appears whole or not at all.
+func SaveOCI(path, tag string, images ...v1.Image) error {
 	ref, err := name.NewTag(tag)
 	if err != nil {
 		return fmt.Errorf("save image: %w", err)
@@ -30,12 +32,20 @@ func SaveOCI(path, tag string, img v1.Image) error {
 	if err != nil {
 		return fmt.Errorf("save image %s: %w", tag, err)
 	}
-	config, err := img.ConfigFile()
-	if err != nil {
-		return fmt.Errorf("save image %s: %w", tag, err)
+	var all []mutate.IndexAddendum
+	for _, img := range images {
+		config, err := img.ConfigFile()
+		if err != nil {
+			return fmt.Errorf("save image %s: %w", tag, err)
+		}
+		all = append(all, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: config.OS, Architecture: config.Architecture}}})
 	}
-	err = index.AppendImage(img, layout.WithPlatform(v1.Platform{OS: config.OS, Architecture: config.Architecture}),
-		layout.WithAnnotations(map[string]string{"io.containerd.image.name": ref.Name(), "org.opencontainers.image.ref.name": ref.TagStr()}))
+	named := layout.WithAnnotations(map[string]string{"io.containerd.image.name": ref.Name(), "org.opencontainers.image.ref.name": ref.TagStr()})
+	if len(all) == 1 {
+		err = index.AppendImage(images[0], layout.WithPlatform(*all[0].Platform), named)
+	} else {
+		err = index.AppendIndex(mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), all...), named)
+	}
 	if err == nil {
 		err = archive(dir, path+".tmp")
 	}
