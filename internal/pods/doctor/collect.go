@@ -24,6 +24,8 @@ type Options struct {
 	Podctls []string
 	// Leaks looks for what has leaked.
 	Leaks *leak.Finder
+	// Podctl is the version of this program.
+	Podctl string
 	// Dirs are podctl's directories, by what is kept there.
 	Dirs []Disk
 	Now  func() time.Time
@@ -39,7 +41,7 @@ const (
 
 // Collect reads all facts.
 func Collect(ctx context.Context, o Options) Facts {
-	f := Facts{Now: o.Now(), IsRoot: os.Geteuid() == 0, Runtime: Runtime{Err: o.ConnectErr}, Pods: Pods{Podctls: o.Podctls}}
+	f := Facts{Now: o.Now(), IsRoot: os.Geteuid() == 0, Podctl: o.Podctl, Runtime: Runtime{Err: o.ConnectErr}, Pods: Pods{Podctls: o.Podctls}}
 	var reading sync.WaitGroup
 	if o.Client != nil {
 		f.Runtime.Endpoint, f.Runtime.Version = o.Client.Endpoint().Runtime, o.Client.Connected()

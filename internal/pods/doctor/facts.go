@@ -11,6 +11,8 @@ import (
 // kept from being read.
 type Facts struct {
 	Now time.Time
+	// Podctl is the version of this program.
+	Podctl string
 	// IsRoot: podctl may read everything.
 	IsRoot  bool
 	Runtime Runtime

@@ -159,4 +159,5 @@ func checkPodctl(f Facts, r *report) {
 	if len(f.Pods.Podctls) > 0 {
 		r.ok("running on this runtime: %s", firstNames(f.Pods.Podctls))
 	}
+	r.ok("%s", f.Podctl)
 }

@@ -48,7 +48,8 @@ func doctorCommand(e *shell.Env) *cmdline.Command {
 }
 
 func runDoctor(ctx context.Context, e *shell.Env, o doctorOptions) error {
-	options := doctor.Options{Now: e.Now}
+	this := shell.ThisVersion()
+	options := doctor.Options{Now: e.Now, Podctl: this.Version + ", " + this.Detail()}
 	client, disconnect, err := shell.Connect(ctx, e, o.Globals)
 	defer disconnect()
 	if ctx.Err() != nil {

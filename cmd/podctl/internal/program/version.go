@@ -1,11 +1,8 @@
 package program
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -25,7 +22,7 @@ func versionCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Reads,
 		OnTape:  true,
 		OnNodes: cmdline.NodeOrHere,
-		Data:    []any{versionData{}, podctlVersion{}, runtimeVersion{}, recordedVersion{}},
+		Data:    []any{versionData{}, shell.PodctlVersion{}, runtimeVersion{}, recordedVersion{}},
 		Description: "The runtime's version is missing if it does not answer within " + versionTimeout.String() + "; that is a warning, not an\n" +
 			"error. -o is " + output.Formats + ".",
 		Flags: []cli.Flag{shell.NoHeadersFlag()},
@@ -42,18 +39,9 @@ func versionCommand(e *shell.Env) *cmdline.Command {
 
 // versionData is the answer of `podctl version`.
 type versionData struct {
-	Podctl       podctlVersion   `json:"podctl"`                 // this program
-	Runtime      *runtimeVersion `json:"runtime,omitempty"`      // the CRI runtime, if it answers
-	RuntimeError string          `json:"runtimeError,omitempty"` // why it does not
-}
-
-// podctlVersion is the version of podctl.
-type podctlVersion struct {
-	Version    string `json:"version"`          // of the module
-	Commit     string `json:"commit,omitempty"` // that it was built from, with -dirty if files had changed
-	Kubernetes string `json:"kubernetes"`       // whose kubelet podctl follows
-	Go         string `json:"go"`               // that it was built with
-	Platform   string `json:"platform"`         // linux/amd64
+	Podctl       shell.PodctlVersion `json:"podctl"`                 // this program
+	Runtime      *runtimeVersion     `json:"runtime,omitempty"`      // the CRI runtime, if it answers
+	RuntimeError string              `json:"runtimeError,omitempty"` // why it does not
 }
 
 // runtimeVersion is the version of a CRI runtime.
@@ -83,7 +71,7 @@ func (r *runtimeVersion) detail() string {
 }
 
 func runVersion(ctx context.Context, e *shell.Env, g shell.Globals, format output.Format) error {
-	d := versionData{Podctl: thisVersion()}
+	d := versionData{Podctl: shell.ThisVersion()}
 	var err error
 	if d.Runtime, err = askVersion(ctx, e, g); err != nil {
 		d.RuntimeError = err.Error()
@@ -92,7 +80,7 @@ func runVersion(ctx context.Context, e *shell.Env, g shell.Globals, format outpu
 	format.Width = e.TableWidth(g.NoTrunc)
 	l := output.List{Header: []string{"COMPONENT", "VERSION", "DETAIL"}}
 	l.Items = append(l.Items, output.Item{Name: "podctl", Cells: []string{"podctl", d.Podctl.Version,
-		fmt.Sprintf("kubelet of Kubernetes %s, %s, %s", d.Podctl.Kubernetes, d.Podctl.Go, d.Podctl.Platform)}})
+		d.Podctl.Detail()}})
 	if r := d.Runtime; r != nil {
 		l.Items = append(l.Items, output.Item{Name: r.Name, Cells: []string{r.Name, r.Version, r.detail()}})
 	}
@@ -120,29 +108,4 @@ func askVersion(ctx context.Context, e *shell.Env, g shell.Globals) (*runtimeVer
 		answer.Recorded = &recordedVersion{t.Header.Host, t.End(), t.Header.Podctl}
 	}
 	return answer, nil
-}
-
-// kubernetesModule is the module whose kubelet podctl follows.
-const kubernetesModule = "k8s.io/kubernetes"
-
-func thisVersion() podctlVersion {
-	v := podctlVersion{Version: shell.Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			v.Commit = s.Value + v.Commit
-		case s.Key == "vcs.modified" && s.Value == "true":
-			v.Commit += "-dirty"
-		}
-	}
-	for _, m := range info.Deps {
-		if m.Path == kubernetesModule {
-			v.Kubernetes = cmp.Or(m.Version, v.Kubernetes)
-		}
-	}
-	return v
 }
