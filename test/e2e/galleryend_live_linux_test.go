@@ -62,7 +62,7 @@ var endFaults = []fault{
 	},
 	{
 		pod: "cni-stays", what: "a CNI plugin cannot remove the network", command: "terminating", layer: "network", evidence: `network`,
-		missed: map[string]string{"kubelet on crio": "CRI-O keeps the sandbox ready, and only the kubelet's log has the error"},
+		missed:   map[string]string{"kubelet on crio": "CRI-O keeps the sandbox ready, and only the kubelet's log has the error"},
 		manifest: func(_ *gallery, name string) string { return pod(name, server, brief) },
 		then: func(g *gallery, name string) {
 			g.process(name)
