@@ -78,12 +78,12 @@ func (t *Tracer) Message(c *relay.Call, from relay.Side, m relay.Message) {
 	}
 	if from == relay.FromCaller {
 		call.request = decode(call.method.request, m.Data)
-		call.entry.Target = t.Names.target(call.request, nil)
+		call.entry.Target = t.Names.Target(call.request, nil)
 		call.entry.request = shown(call.request, m)
 		return
 	}
 	call.response = decode(call.method.response, m.Data)
-	t.Names.learn(call.request, call.response)
+	t.Names.Learn(call.request, call.response)
 	if !call.entry.Stream { // else it is one of many
 		call.entry.response = shown(call.response, m)
 	}
@@ -109,7 +109,7 @@ func (t *Tracer) Ended(c *relay.Call) *Entry {
 	e.Status = maskStatus(c.Status, call.request, t.Secrets)
 	e.Requests, e.Responses = c.Requests, c.Responses
 	e.Stream = e.Stream || c.Responses > 1
-	e.Target = t.Names.target(call.request, call.response)
+	e.Target = t.Names.Target(call.request, call.response)
 	e.Detail = detail(call.request, call.response, t.Secrets)
 	if e.Stream {
 		e.Detail = count(e.Responses, "message", "messages")

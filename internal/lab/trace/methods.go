@@ -71,3 +71,13 @@ func Methods() []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// MessagesOf returns an empty request and answer of a method, by its name on the wire, and
+// whether it streams answers; nil for one that is not of the CRI.
+func MessagesOf(full string) (request, response proto.Message, stream bool) {
+	m, ok := methods[full]
+	if !ok {
+		return nil, nil, false
+	}
+	return m.request.New().Interface(), m.response.New().Interface(), m.stream
+}

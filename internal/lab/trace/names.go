@@ -82,8 +82,8 @@ func (n *Names) container(id, sandboxID, name string) {
 	n.containers[id] = Target{SandboxID: sandboxID, Container: name, ContainerID: id}
 }
 
-// learn adds what a call and its answer say; either may be nil.
-func (n *Names) learn(request, response proto.Message) {
+// Learn adds what a call and its answer say; either may be nil.
+func (n *Names) Learn(request, response proto.Message) {
 	switch r := response.(type) {
 	case *runtimeapi.RunPodSandboxResponse:
 		if q, ok := request.(*runtimeapi.RunPodSandboxRequest); ok {
@@ -126,8 +126,8 @@ func (n *Names) learnContainers(all []*runtimeapi.Container) {
 	}
 }
 
-// target returns what a call is about; either message may be nil.
-func (n *Names) target(request, response proto.Message) Target {
+// Target returns what a call is about; either message may be nil.
+func (n *Names) Target(request, response proto.Message) Target {
 	switch q := request.(type) {
 	case *runtimeapi.RunPodSandboxRequest:
 		meta := q.GetConfig().GetMetadata()

@@ -12,6 +12,7 @@ func Commands(e *shell.Env) []*cmdline.Command {
 		benchCommand(e),
 		conformCommand(e),
 		probeCommand(e),
+		proxyCommand(e),
 		traceCommand(e),
 		watchdogCommand(e),
 	}

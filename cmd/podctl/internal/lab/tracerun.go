@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/lab/relay"
+	"github.com/podctl/podctl/internal/lab/trace"
 	"github.com/podctl/podctl/internal/sys/ownsocket"
 )
 
@@ -32,7 +33,7 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	runtime.learn(ctx, s)
+	runtime.learn(ctx, s.env, &s.tracer.Names)
 	recording, err := startRecording(ctx, u.Env, o)
 	if err != nil {
 		return errors.Join(err, s.close())
@@ -152,8 +153,8 @@ func (t *tracedRuntime) imageEndpoint(socket string) string {
 // list or create have names.
 const learnTimeout = 2 * time.Second
 
-// learn gives a session the names of the pods that exist, and disconnects podctl itself.
-func (t *tracedRuntime) learn(ctx context.Context, s *session) {
+// learn adds the names of the pods that exist, and disconnects podctl itself.
+func (t *tracedRuntime) learn(ctx context.Context, e *shell.Env, names *trace.Names) {
 	if t.client == nil {
 		return
 	}
@@ -162,10 +163,10 @@ func (t *tracedRuntime) learn(ctx context.Context, s *session) {
 	defer cancel()
 	pods, err := t.client.ListPods(ctx)
 	if err != nil {
-		s.env.Log.Warn("pods that exist are shown by their ids", "err", err)
+		e.Log.Warn("pods that exist are shown by their ids", "err", err)
 		return
 	}
-	s.tracer.Names.LearnPods(pods)
+	names.LearnPods(pods)
 }
 
 // listenTraced creates the socket for callers; "" is one in a directory of its own, which

@@ -1,0 +1,293 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	grpcpeer "google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/lab/rules"
+	"github.com/podctl/podctl/internal/lab/trace"
+)
+
+// call is one call of a caller.
+type call struct {
+	*Proxy
+	ctx    context.Context // with the caller's metadata for the runtime
+	caller grpc.ServerStream
+	peer   peer
+	full   string
+	what   rules.Call
+	// request and answer are empty messages of the types if a message cannot be read.
+	request, answer proto.Message
+	raw             []byte // the request
+}
+
+// handle passes a call of any method.
+func (p *Proxy) handle(_ any, stream grpc.ServerStream) error {
+	full, _ := grpc.MethodFromServerStream(stream)
+	md, _ := metadata.FromIncomingContext(stream.Context())
+	c := &call{Proxy: p, ctx: metadata.NewOutgoingContext(stream.Context(), md), caller: stream, full: full}
+	if from, ok := grpcpeer.FromContext(stream.Context()); ok {
+		c.peer, _ = from.AuthInfo.(peer)
+	}
+	request, answer, streams := trace.MessagesOf(full)
+	if request == nil {
+		return c.pass()
+	}
+	if err := stream.RecvMsg(&c.raw); err != nil {
+		return err
+	}
+	c.request, c.answer = request, answer
+	if proto.Unmarshal(c.raw, request) != nil {
+		proto.Reset(request)
+	}
+	c.what = rules.Call{Method: path.Base(full), Caller: c.peer.caller, Target: c.target(nil), List: rules.ListField(answer) != ""}
+	fired := p.decide(c.what, streams)
+	if err := c.before(fired); err != nil {
+		return err
+	}
+	if streams {
+		if slices.ContainsFunc(fired, func(f *rules.Firing) bool { return f.End }) {
+			return nil
+		}
+		return c.stream()
+	}
+	return c.unary(fired)
+}
+
+// target is what the call is about; answer is nil, or teaches names.
+func (c *call) target(answer proto.Message) trace.Target {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if answer != nil {
+		c.names.Learn(c.request, answer)
+	}
+	if event, ok := answer.(*runtimeapi.ContainerEventResponse); ok {
+		if t := c.names.Target(&runtimeapi.ContainerStatusRequest{ContainerId: event.GetContainerId()}, nil); t.Container != "" {
+			return t
+		}
+		return c.names.Target(&runtimeapi.PodSandboxStatusRequest{PodSandboxId: event.GetPodSandboxStatus().GetId()}, nil)
+	}
+	return c.names.Target(c.request, answer)
+}
+
+// before does what rules say before the runtime is called.
+func (c *call) before(fired []*rules.Firing) error {
+	for _, f := range fired {
+		if err := wait(c.ctx, f.Delay); err != nil {
+			return err
+		}
+		switch {
+		case f.Hang:
+			<-c.ctx.Done()
+			return status.FromContextError(c.ctx.Err()).Err()
+		case f.Lost != codes.OK:
+		case f.Error != codes.OK:
+			c.closeIf(f)
+			return status.Error(f.Error, f.Message)
+		case f.Close:
+			c.closeIf(f)
+			return status.Error(codes.Unavailable, "closed by a rule")
+		}
+	}
+	return nil
+}
+
+// closeIf closes the caller's connection if the rule says so.
+func (c *call) closeIf(f *rules.Firing) {
+	if f.Close && c.peer.conn != nil {
+		_ = c.peer.conn.Close()
+	}
+}
+
+// wait returns an error if ctx ends first.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// unary passes a call with one answer.
+func (c *call) unary(fired []*rules.Firing) error {
+	answer, err := c.ask(fired)
+	if err != nil {
+		return err
+	}
+	for _, f := range fired {
+		if f.Lost != codes.OK {
+			c.closeIf(f)
+			return status.Error(f.Lost, f.Message)
+		}
+	}
+	if answer, err = c.changed(answer, fired); err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	return c.caller.SendMsg(&answer)
+}
+
+// ask returns the answer of the runtime, or an old one.
+func (c *call) ask(fired []*rules.Firing) ([]byte, error) {
+	times, old := 1, time.Duration(0)
+	for _, f := range fired {
+		times, old = times+f.Repeat, max(old, f.Stale)
+	}
+	key, now := c.full+"\x00"+string(c.raw), c.options.Now()
+	if old > 0 {
+		c.mu.Lock()
+		known, ok := c.stale[key]
+		c.mu.Unlock()
+		if ok && now.Sub(known.at) < old {
+			return known.answer, nil
+		}
+	}
+	var answer []byte
+	for range times {
+		var header, trailer metadata.MD
+		err := c.runtime.Invoke(c.ctx, c.full, &c.raw, &answer, grpc.Header(&header), grpc.Trailer(&trailer))
+		_ = c.caller.SetHeader(header)
+		c.caller.SetTrailer(trailer)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if old > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.stale) >= maxStale {
+			clear(c.stale)
+		}
+		c.stale[key] = kept{answer, now}
+	}
+	return answer, nil
+}
+
+// maxStale bounds the answers that are kept.
+const maxStale = 1000
+
+// changed returns an answer as the rules change it. One that cannot be read stays.
+func (c *call) changed(data []byte, fired []*rules.Firing) ([]byte, error) {
+	proto.Reset(c.answer)
+	if proto.Unmarshal(data, c.answer) != nil {
+		return data, nil
+	}
+	c.target(c.answer) // which learns its names
+	if len(fired) == 0 {
+		return data, nil
+	}
+	if err := c.edit(c.answer, fired); err != nil {
+		return nil, err
+	}
+	return proto.Marshal(c.answer)
+}
+
+// open begins the call of a stream of the runtime.
+func (c *call) open() (grpc.ClientStream, error) {
+	return c.runtime.NewStream(c.ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.full)
+}
+
+// stream passes a call with many answers.
+func (c *call) stream() error {
+	runtime, err := c.open()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(runtime.SendMsg(&c.raw), runtime.CloseSend()); err != nil {
+		return err
+	}
+	var held [][]byte // messages that wait for the next one
+	send := func(messages ...[]byte) error {
+		for _, m := range messages {
+			if err := c.caller.SendMsg(&m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for {
+		var message []byte
+		if err := runtime.RecvMsg(&message); err != nil {
+			if failed := send(held...); failed != nil {
+				return failed
+			}
+			return c.finish(runtime, err)
+		}
+		proto.Reset(c.answer)
+		_ = proto.Unmarshal(message, c.answer) // one that cannot be read matches no pod
+		c.what.Target, c.what.Message = c.target(c.answer), true
+		fired := c.decide(c.what, true)
+		copies, drop, reorder := 1, false, false
+		for _, f := range fired {
+			if err := wait(c.ctx, f.Delay); err != nil {
+				return err
+			}
+			copies, drop, reorder = copies+f.Repeat, drop || f.Drop, reorder || f.Reorder
+		}
+		if drop {
+			continue
+		}
+		if message, err = c.changed(message, fired); err != nil {
+			return status.Error(codes.Internal, err.Error())
+		}
+		messages := slices.Repeat([][]byte{message}, copies)
+		if reorder && held == nil {
+			held = messages
+			continue
+		}
+		if err := send(append(messages, held...)...); err != nil {
+			return err
+		}
+		held = nil
+	}
+}
+
+// finish returns how a stream of the runtime ended.
+func (c *call) finish(runtime grpc.ClientStream, err error) error {
+	c.caller.SetTrailer(runtime.Trailer())
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// pass passes a call of a method that is not known.
+func (c *call) pass() error {
+	runtime, err := c.open()
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			var message []byte
+			if err := c.caller.RecvMsg(&message); err != nil {
+				_ = runtime.CloseSend()
+				return
+			}
+			if runtime.SendMsg(&message) != nil {
+				return
+			}
+		}
+	}()
+	for {
+		var message []byte
+		if err := runtime.RecvMsg(&message); err != nil {
+			return c.finish(runtime, err)
+		}
+		if err := c.caller.SendMsg(&message); err != nil {
+			return err
+		}
+	}
+}

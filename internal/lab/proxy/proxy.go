@@ -1,0 +1,163 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podctl/podctl/internal/lab/relay"
+	"github.com/podctl/podctl/internal/lab/rules"
+	"github.com/podctl/podctl/internal/lab/trace"
+)
+
+// maxMessage bounds a message, in bytes: four times what the kubelet takes.
+const maxMessage = 64 << 20
+
+// Options are what New needs.
+type Options struct {
+	// Dial connects to the runtime.
+	Dial func(context.Context) (net.Conn, error)
+	// CallerOf identifies the other end of a connection.
+	CallerOf func(net.Conn) relay.Caller
+	Now      func() time.Time
+	// Fired is told about each rule that fires.
+	Fired func(*rules.Firing, rules.Call)
+}
+
+// Proxy serves callers. It is safe for concurrent use.
+type Proxy struct {
+	options Options
+	began   time.Time
+	runtime *grpc.ClientConn
+	server  *grpc.Server
+
+	mu    sync.Mutex // guards the fields below
+	rules *rules.Set
+	names trace.Names
+	stale map[string]kept // answers that may be given again, by method and request
+}
+
+// kept is an answer, and when the runtime gave it.
+type kept struct {
+	answer []byte
+	at     time.Time
+}
+
+// New returns a proxy that serves nothing yet. Its names are those of the pods that exist.
+func New(o Options, set *rules.Set, names trace.Names) (*Proxy, error) {
+	p := &Proxy{options: o, began: o.Now(), rules: set, names: names, stale: map[string]kept{}}
+	var err error
+	p.runtime, err = grpc.NewClient("passthrough:runtime", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return o.Dial(ctx) }),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(bytesCodec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+	if err != nil {
+		return nil, err
+	}
+	p.server = grpc.NewServer(grpc.Creds(peers{insecure.NewCredentials(), o.CallerOf}), grpc.ForceServerCodecV2(bytesCodec{}),
+		grpc.UnknownServiceHandler(p.handle), grpc.WaitForHandlers(true), grpc.MaxRecvMsgSize(maxMessage))
+	return p, nil
+}
+
+// Serve serves the connections of a listener until Close.
+func (p *Proxy) Serve(l net.Listener) error { return p.server.Serve(l) }
+
+// Close ends the connections.
+func (p *Proxy) Close() {
+	p.server.Stop()
+	_ = p.runtime.Close()
+}
+
+// SetRules replaces the rules; their counts begin anew.
+func (p *Proxy) SetRules(set *rules.Set) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = set
+}
+
+// Rules returns the rules with their counts.
+func (p *Proxy) Rules() []rules.Counted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []rules.Counted
+	for _, r := range p.rules.Rules {
+		all = append(all, *r)
+	}
+	return all
+}
+
+// decide returns the rules that fire for a call, and tells about them.
+func (p *Proxy) decide(c rules.Call, stream bool) []*rules.Firing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fired := p.rules.Decide(c, stream, p.options.Now().Sub(p.began))
+	for _, f := range fired {
+		p.options.Fired(f, c)
+	}
+	return fired
+}
+
+// edit changes an answer as the rules say.
+func (p *Proxy) edit(m proto.Message, fired []*rules.Firing) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range fired {
+		if err := f.Edit(m, &p.names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// peers are the credentials of the server: none, but the caller of each connection.
+type peers struct {
+	credentials.TransportCredentials
+	callerOf func(net.Conn) relay.Caller
+}
+
+// peer is the other end of a connection.
+type peer struct {
+	caller relay.Caller
+	conn   net.Conn
+}
+
+// AuthType implements credentials.AuthInfo.
+func (peer) AuthType() string { return "unix" }
+
+// ServerHandshake exchanges nothing.
+func (p peers) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return conn, peer{p.callerOf(conn), conn}, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (p peers) Clone() credentials.TransportCredentials { return p }
+
+// bytesCodec passes messages as they are. Each is a *[]byte.
+type bytesCodec struct{}
+
+func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
+	message, ok := v.(*[]byte)
+	if !ok {
+		return nil, fmt.Errorf("%T is no message", v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(*message)}, nil
+}
+
+func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	message, ok := v.(*[]byte)
+	if !ok {
+		return fmt.Errorf("%T is no message", v)
+	}
+	*message = data.Materialize()
+	return nil
+}
+
+// Name is empty: a name would become part of the content type.
+func (bytesCodec) Name() string { return "" }

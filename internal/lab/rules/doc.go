@@ -1,0 +1,10 @@
+// Package rules decides what goes wrong with calls of the CRI: a Rule matches calls, and has
+// an act.
+//
+//	text ── Parse, ParseFile ──► Rule ─┐
+//	Call, time since the start ────────┴─► Set.Decide ──► the rules that fire
+//	                                       Edit ──► the answer, changed
+//
+// Everything is pure: the same rules, seeds, calls and times have the same outcome. The
+// package does no I/O and takes no locks; a Set is of one goroutine at a time.
+package rules

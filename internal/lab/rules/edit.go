@@ -1,0 +1,171 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/lab/trace"
+)
+
+// ListField returns the JSON name of the entries of an answer, "" if it is no list of pods,
+// containers, images or what they use.
+func ListField(m proto.Message) string {
+	fields := m.ProtoReflect().Descriptor().Fields()
+	if name := string(m.ProtoReflect().Descriptor().Name()); fields.Len() != 1 || !strings.HasPrefix(name, "List") && !strings.HasPrefix(name, "Stream") {
+		return ""
+	}
+	f := fields.Get(0)
+	if !f.IsList() || f.Kind() != protoreflect.MessageKind {
+		return ""
+	}
+	return f.JSONName()
+}
+
+// Edit changes an answer as the rule says. names know whose the entries of a list are.
+func (r *Rule) Edit(m proto.Message, names *trace.Names) error {
+	if !r.changesAnswer() {
+		return nil
+	}
+	data, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m) // a state may be 0
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Source, err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return fmt.Errorf("%s: %w", r.Source, err)
+	}
+	if field := ListField(m); field != "" {
+		entries, _ := tree[field].([]any)
+		tree[field] = r.editList(entries, names)
+	} else if r.holds(tree) {
+		r.change(tree)
+	}
+	if data, err = json.Marshal(tree); err != nil {
+		return fmt.Errorf("%s: %w", r.Source, err)
+	}
+	proto.Reset(m)
+	if err := protojson.Unmarshal(data, m); err != nil {
+		return fmt.Errorf("%s: the answer has no such field or value: %w", r.Source, err)
+	}
+	return nil
+}
+
+// editList changes the entries that the rule selects.
+func (r *Rule) editList(entries []any, names *trace.Names) []any {
+	kept, selected := []any{}, []map[string]any{}
+	for _, e := range entries {
+		entry, ok := e.(map[string]any)
+		if !ok || !r.selects(targetOf(entry, names)) || !r.holds(entry) {
+			kept = append(kept, e)
+			continue
+		}
+		if r.Omit {
+			continue
+		}
+		r.change(entry)
+		kept, selected = append(kept, entry), append(selected, entry)
+	}
+	for i := range selected {
+		for n := range r.Copies {
+			kept = append(kept, copyOf(selected[i], n+1))
+		}
+	}
+	for n := 0; len(selected) > 0 && len(kept) < r.Fill; n++ {
+		kept = append(kept, copyOf(selected[n%len(selected)], n+1))
+	}
+	return kept
+}
+
+// copyOf returns an entry with another id of the same length.
+func copyOf(entry map[string]any, n int) map[string]any {
+	other := maps.Clone(entry)
+	if id, ok := entry["id"].(string); ok {
+		suffix := fmt.Sprintf("%06x", n)
+		other["id"] = id[:max(0, len(id)-len(suffix))] + suffix
+	}
+	return other
+}
+
+// targetOf returns what an entry of a list is about.
+func targetOf(entry map[string]any, names *trace.Names) trace.Target {
+	id, _ := entry["id"].(string)
+	if attributes, ok := entry["attributes"].(map[string]any); ok { // statistics
+		id, _ = attributes["id"].(string)
+	}
+	if t := names.Target(&runtimeapi.ContainerStatusRequest{ContainerId: id}, nil); t.Container != "" {
+		return t
+	}
+	return names.Target(&runtimeapi.PodSandboxStatusRequest{PodSandboxId: id}, nil)
+}
+
+// holds reports whether Where is so.
+func (r *Rule) holds(tree map[string]any) bool {
+	return !slices.ContainsFunc(r.Where, func(a Assignment) bool {
+		at, last := walk(tree, a.Path, false)
+		if at == nil || at[last] == nil {
+			return a.Value != ""
+		}
+		return fmt.Sprint(at[last]) != a.Value
+	})
+}
+
+func (r *Rule) change(tree map[string]any) {
+	for _, a := range r.Set {
+		at, last := walk(tree, a.Path, true)
+		if at == nil {
+			continue
+		}
+		at[last] = a.Value
+		var value any
+		if isJSON(a.Value) && json.Unmarshal([]byte(a.Value), &value) == nil {
+			at[last] = value
+		}
+	}
+	for _, path := range r.Unset {
+		if at, last := walk(tree, path, false); at != nil {
+			delete(at, last)
+		}
+	}
+}
+
+// isJSON reports whether a value is not to be taken as the text that it is: protobuf JSON
+// reads numbers and enumerations of strings, too.
+func isJSON(v string) bool {
+	return strings.HasPrefix(v, "{") || strings.HasPrefix(v, "[") || v == "true" || v == "false"
+}
+
+// walk returns the object that has the last name of a path; nil if there is none. create
+// adds the objects on the way.
+func walk(tree map[string]any, path string, create bool) (map[string]any, string) {
+	names := strings.Split(path, ".")
+	last := names[len(names)-1]
+	var at any = tree
+	for _, name := range names[:len(names)-1] {
+		switch here := at.(type) {
+		case map[string]any:
+			if here[name] == nil && create {
+				here[name] = map[string]any{}
+			}
+			at = here[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(here) {
+				return nil, ""
+			}
+			at = here[i]
+		default:
+			return nil, ""
+		}
+	}
+	object, _ := at.(map[string]any)
+	return object, last
+}

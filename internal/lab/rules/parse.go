@@ -1,0 +1,267 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	"google.golang.org/grpc/codes"
+)
+
+// Limits of what a rule may ask for.
+const (
+	MaxFile    = 1 << 20 // bytes of a file
+	maxRules   = 1000
+	maxEntries = 100_000
+	maxRepeat  = 1000
+)
+
+// keys are those of a rule.
+var keys = map[string]func(r *Rule, value string) error{
+	"method":      func(r *Rule, v string) error { return pattern(&r.Method, v) },
+	"pod":         func(r *Rule, v string) error { return pattern(&r.Pod, v) },
+	"container":   func(r *Rule, v string) error { return pattern(&r.Container, v) },
+	"caller":      func(r *Rule, v string) error { return pattern(&r.Caller, v) },
+	"nth":         nth,
+	"probability": probability,
+	"seed":        func(r *Rule, v string) (err error) { r.Seed, err = strconv.ParseUint(v, 10, 64); return err },
+	"from":        func(r *Rule, v string) error { return duration(&r.From, v) },
+	"until":       func(r *Rule, v string) error { return duration(&r.Until, v) },
+	"where":       func(r *Rule, v string) error { return assignment(&r.Where, v) },
+	"error":       func(r *Rule, v string) error { return code(&r.Error, v) },
+	"message":     func(r *Rule, v string) error { r.Message = v; return nil },
+	"delay":       delay,
+	"hang":        func(r *Rule, v string) error { return flag(&r.Hang, v) },
+	"lost":        func(r *Rule, v string) error { return code(&r.Lost, v) },
+	"repeat":      func(r *Rule, v string) error { return number(&r.Repeat, v, maxRepeat) },
+	"set":         func(r *Rule, v string) error { return assignment(&r.Set, v) },
+	"unset":       func(r *Rule, v string) error { r.Unset = append(r.Unset, v); return nil },
+	"omit":        func(r *Rule, v string) error { return flag(&r.Omit, v) },
+	"copies":      func(r *Rule, v string) error { return number(&r.Copies, v, maxRepeat) },
+	"fill":        func(r *Rule, v string) error { return number(&r.Fill, v, maxEntries) },
+	"stale":       func(r *Rule, v string) error { return duration(&r.Stale, v) },
+	"drop":        func(r *Rule, v string) error { return flag(&r.Drop, v) },
+	"reorder":     func(r *Rule, v string) error { return flag(&r.Reorder, v) },
+	"end":         func(r *Rule, v string) error { return flag(&r.End, v) },
+	"close":       func(r *Rule, v string) error { return flag(&r.Close, v) },
+}
+
+// Keys returns the keys of a rule, sorted.
+func Keys() []string {
+	var all []string
+	for k := range keys {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Parse reads a rule of one line: KEY=VALUE words, whose values may be in double quotes. A
+// word without = is true.
+func Parse(source, text string) (Rule, error) {
+	r := Rule{Source: source}
+	words, err := split(text)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", source, err)
+	}
+	for _, word := range words {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok {
+			value = "true"
+		}
+		if err := r.put(key, value); err != nil {
+			return r, fmt.Errorf("%s: %w", source, err)
+		}
+	}
+	if err := r.check(); err != nil {
+		return r, fmt.Errorf("%s: %w", source, err)
+	}
+	return r, nil
+}
+
+// split cuts a line into words.
+func split(text string) (words []string, err error) {
+	var word strings.Builder
+	quoted, some := false, false
+	for _, c := range text {
+		switch {
+		case c == '"':
+			quoted, some = !quoted, true
+		case c == ' ' && !quoted:
+			if some {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			some = false
+		default:
+			word.WriteRune(c)
+			some = true
+		}
+	}
+	if quoted {
+		return nil, errors.New("a quote is not closed")
+	}
+	if some {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// ParseFile reads the rules of a YAML file: a list of rules with the same keys; those that
+// may repeat have a list. Errors name the file and the line.
+func ParseFile(name string, data []byte) ([]Rule, error) {
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("%s: larger than %d bytes", name, MaxFile)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(document.Content) == 0 {
+		return nil, nil
+	}
+	list := document.Content[0]
+	if list.Kind != yaml.SequenceNode || len(list.Content) > maxRules {
+		return nil, fmt.Errorf("%s:%d: want a list of rules, of %d at most", name, list.Line, maxRules)
+	}
+	var all []Rule
+	for _, node := range list.Content {
+		r := Rule{Source: fmt.Sprintf("%s:%d", path.Base(name), node.Line)}
+		if node.Kind != yaml.MappingNode {
+			return nil, fmt.Errorf("%s:%d: want a rule: KEY: VALUE", name, node.Line)
+		}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, value := node.Content[i], node.Content[i+1]
+			values := []*yaml.Node{value}
+			if value.Kind == yaml.SequenceNode {
+				values = value.Content
+			}
+			for _, v := range values {
+				if v.Kind != yaml.ScalarNode {
+					return nil, fmt.Errorf("%s:%d: %s: want a value", name, v.Line, key.Value)
+				}
+				if err := r.put(key.Value, v.Value); err != nil {
+					return nil, fmt.Errorf("%s:%d: %w", name, v.Line, err)
+				}
+			}
+		}
+		if err := r.check(); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, node.Line, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func (r *Rule) put(key, value string) error {
+	set, ok := keys[key]
+	if !ok {
+		return fmt.Errorf("a rule has no %q, but %s", key, strings.Join(Keys(), ", "))
+	}
+	if err := set(r, value); err != nil {
+		return fmt.Errorf("%s=%s: %w", key, value, err)
+	}
+	return nil
+}
+
+// check returns an error for a rule that has no method or does nothing.
+func (r *Rule) check() error {
+	switch {
+	case r.Method == "":
+		return errors.New("method is missing: a CRI method, or a pattern")
+	case r.Error == 0 && r.Lost == 0 && r.Stale == 0 && !r.Hang && !r.End && !r.Close && !r.onMessages():
+		return errors.New("the rule does nothing: give it error, delay, hang, lost, repeat, set, unset, omit, copies, fill, stale, drop, reorder, end or close")
+	case r.Until > 0 && r.Until <= r.From:
+		return errors.New("until is not after from")
+	}
+	return nil
+}
+
+func pattern(to *string, v string) error {
+	if _, err := path.Match(v, ""); err != nil || v == "" {
+		return errors.New("want a name or a pattern")
+	}
+	*to = v
+	return nil
+}
+
+func flag(to *bool, v string) (err error) {
+	if *to, err = strconv.ParseBool(v); err != nil {
+		return errors.New("want true or false")
+	}
+	return nil
+}
+
+func number(to *int, v string, most int) (err error) {
+	if *to, err = strconv.Atoi(v); err != nil || *to < 1 || *to > most {
+		return fmt.Errorf("want a number from 1 to %d", most)
+	}
+	return nil
+}
+
+func duration(to *time.Duration, v string) (err error) {
+	if *to, err = time.ParseDuration(v); err != nil || *to < 0 {
+		return errors.New("want a duration, for example 2s")
+	}
+	return nil
+}
+
+// delay reads 2s, and 1s-3s.
+func delay(r *Rule, v string) error {
+	low, high, isRange := strings.Cut(v, "-")
+	if !isRange {
+		high = low
+	}
+	if err := errors.Join(duration(&r.DelayMin, low), duration(&r.DelayMax, high)); err != nil || r.DelayMax < r.DelayMin || r.DelayMax == 0 {
+		return errors.New("want a duration or a range of them: 2s, 1s-3s")
+	}
+	return nil
+}
+
+// nth reads 3, 3- and 3-5.
+func nth(r *Rule, v string) error {
+	low, high, isRange := strings.Cut(v, "-")
+	err := number(&r.First, low, 1<<30)
+	switch {
+	case !isRange:
+		r.Last = r.First
+	case high != "":
+		err = errors.Join(err, number(&r.Last, high, 1<<30))
+	}
+	if err != nil || r.Last > 0 && r.Last < r.First {
+		return errors.New("want the number of a call, or a range: 3, 3-, 3-5")
+	}
+	return nil
+}
+
+func probability(r *Rule, v string) (err error) {
+	if r.Probability, err = strconv.ParseFloat(v, 64); err != nil || !(r.Probability > 0 && r.Probability <= 1) {
+		return errors.New("want a number above 0, up to 1")
+	}
+	return nil
+}
+
+// code reads DeadlineExceeded.
+func code(to *codes.Code, v string) error {
+	for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
+		if strings.EqualFold(c.String(), v) {
+			*to = c
+			return nil
+		}
+	}
+	return errors.New("want a gRPC code, for example DeadlineExceeded")
+}
+
+func assignment(to *[]Assignment, v string) error {
+	field, value, ok := strings.Cut(v, "=")
+	if !ok || field == "" {
+		return errors.New("want PATH=VALUE, for example status.exitCode=0")
+	}
+	*to = append(*to, Assignment{field, value})
+	return nil
+}
