@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -49,8 +50,8 @@ func reference(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("<!-- Made by make docs from cmd/podctl: change it there. -->\n\n# The command line\n\n" +
 		"    podctl [global options] COMMAND [options] [arguments]\n\n" +
-		"Options stand before or after the arguments, the global ones also before the command; what follows -- is an argument. Data goes to stdout; errors, warnings and logs to stderr,\n" +
-		"an error as `podctl: COMMAND: what: why`, often with a line `hint: what to do`.\n\n")
+		"Options stand before or after the arguments, the global ones also before the command; what follows -- is an argument.\n" +
+		"Data goes to stdout; errors, warnings and logs to stderr, an error as `podctl: COMMAND: what: why`, often with a line `hint: what to do`.\n\n")
 	b.WriteString("| command | |\n|---|---|\n")
 	for _, c := range app.Commands {
 		cmdline.Walk([]*cmdline.Command{c}, func(name string, c *cmdline.Command) {
@@ -63,12 +64,17 @@ func reference(t *testing.T) string {
 			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", strings.TrimSpace(d.Synopsis()), d.Env, d.Default, cell(d.Usage))
 		}
 	}
-	b.WriteString("\nThe runtime is looked for as by crictl: the option, `PODCTL_RUNTIME_ENDPOINT`, `CONTAINER_RUNTIME_ENDPOINT`, `/etc/crictl.yaml`\n" +
+	shared := sharedOptions(app.Commands)
+	b.WriteString("\n## Shared options\n\nOf several commands, each of which names those that it has.\n\n| option | default | |\n|---|---|---|\n")
+	for _, row := range slices.Sorted(maps.Values(shared)) {
+		b.WriteString(row)
+	}
+	b.WriteString("\n## The runtime\n\nThe runtime is looked for as by crictl: the option, `PODCTL_RUNTIME_ENDPOINT`, `CONTAINER_RUNTIME_ENDPOINT`, `/etc/crictl.yaml`\n" +
 		"(`CRI_CONFIG_FILE` names another), then the well-known sockets.\n\n## Exit codes\n\n| code | |\n|---|---|\n")
 	for _, c := range shell.ExitCodes {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, c.Meaning)
 	}
-	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) { commandReference(&b, "podctl "+name, c) })
+	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) { commandReference(&b, "podctl "+name, c, shared) })
 	b.WriteString("\n## What `-o json` prints\n\nThe types are podctl's own. They are stable: fields are added, never changed or removed. A list without anything in it is `[]`.\n")
 	sources := typeSources{t: t, read: map[string]map[string]typeSource{}}
 	var titles []string
@@ -88,7 +94,7 @@ func reference(t *testing.T) string {
 		printed["podctl "+name+" -o json"] = c.Data
 	})
 	for _, title := range titles {
-		fmt.Fprintf(&b, "\n### %s\n", title)
+		fmt.Fprintf(&b, "\n### %s\n\n| field | type | |\n|---|---|---|\n", title)
 		for _, value := range printed[title] {
 			sources.document(&b, reflect.TypeOf(value))
 		}
@@ -96,18 +102,54 @@ func reference(t *testing.T) string {
 	return b.String()
 }
 
-func commandReference(b *strings.Builder, name string, c *cmdline.Command) {
+// sharedOptions are the rows of options that three commands or more have, by the option.
+func sharedOptions(commands []*cmdline.Command) map[string]string {
+	count := map[string]int{}
+	shared := map[string]string{}
+	cmdline.Walk(commands, func(_ string, c *cmdline.Command) {
+		for _, f := range c.Flags {
+			d := cmdline.Describe(f)
+			row, option := optionRow(d), d.Synopsis()
+			if count[row]++; count[row] >= 3 && count[row] > count[shared[option]] {
+				shared[option] = row
+			}
+		}
+	})
+	return shared
+}
+
+func optionRow(d cmdline.FlagDoc) string {
+	return fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(d.Synopsis()), d.Default, cell(d.Usage))
+}
+
+func commandReference(b *strings.Builder, name string, c *cmdline.Command, shared map[string]string) {
 	fmt.Fprintf(b, "\n## %s\n\n    %s\n\n%s.\n", name, strings.TrimSpace(name+" [options] "+c.ArgsUsage()), strings.ToUpper(c.Usage[:1])+c.Usage[1:])
 	if details := c.Details(); details != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.ReplaceAll(details, "\n   ", "\n    "))
 	}
-	rows := ""
+	rows, also := "", []string{}
 	for _, f := range c.Flags {
 		d := cmdline.Describe(f)
-		rows += fmt.Sprintf("| `%s` | %s | %s |\n", strings.TrimSpace(d.Synopsis()), d.Default, cell(d.Usage))
+		if row := optionRow(d); row != shared[d.Synopsis()] {
+			rows += row
+			continue
+		}
+		also = append(also, "`--"+d.Name+"`")
 	}
 	if rows != "" {
 		b.WriteString("\n| option | default | |\n|---|---|---|\n" + rows)
+	}
+	if len(also) > 0 {
+		line := "[Shared](#shared-options):"
+		b.WriteString("\n")
+		for _, option := range also {
+			if len(line)+len(option) > 115 {
+				b.WriteString(line + "\n")
+				line = ""
+			}
+			line = strings.TrimSpace(line + " " + option)
+		}
+		b.WriteString(line + "\n")
 	}
 }
 
@@ -178,7 +220,7 @@ func typeReference(t *testing.T, b *strings.Builder, name string, s typeSource) 
 		t.Errorf("%s: no such type, or without a comment", name)
 		return
 	}
-	fmt.Fprintf(b, "\n**%s**: %s\n\n| field | type | |\n|---|---|---|\n", name, strings.TrimPrefix(s.doc, name[strings.LastIndexByte(name, '.')+1:]+" is "))
+	fmt.Fprintf(b, "| **%s** | | %s |\n", name, cell(strings.TrimPrefix(s.doc, name[strings.LastIndexByte(name, '.')+1:]+" is ")))
 	for _, f := range s.fields.Fields.List {
 		if f.Tag == nil && !f.Names[0].IsExported() {
 			continue // not printed
