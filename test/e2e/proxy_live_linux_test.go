@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/podctl/podctl/test/live"
+)
+
+// TestProxyFails has two failures of the gallery on a real runtime: what the proxy says is
+// not what the runtime says, and the other way round.
+func TestProxyFails(t *testing.T) {
+	for _, kind := range live.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			p := makePlace(t, live.Runtime(t, kind))
+			if out, errw, code := p.run(pod("web", server, brief), "--keep", "--wait", "ready", "-"); code != 0 {
+				t.Fatalf("exit code %d\n%s%s", code, out, errw)
+			}
+			socket := p.path("proxy.sock")
+			proxy := p.command("", exec.Command(binary, append(p.flags(), "proxy", "--listen", socket,
+				"--rules", "../../examples/faults/unknown.yaml", "--inject", "method=StopContainer nth=1 lost=DeadlineExceeded")...))
+			proxy.until("the proxy serves", func() bool {
+				_, errw := proxy.output()
+				return strings.Contains(errw, "serving ")
+			})
+			if out, errw, _ := p.podctl("-r", socket, "ps"); !strings.Contains(out, "unknown") {
+				t.Errorf("%s%s", out, errw)
+			}
+			if out, errw, _ := p.podctl("ps"); !strings.Contains(out, "running") {
+				t.Errorf("%s%s", out, errw)
+			}
+			if _, errw, code := p.podctl("-r", socket, "stop", "web"); code != 1 || !strings.Contains(errw, "StopContainer") && !strings.Contains(errw, "stop container") {
+				t.Errorf("exit code %d, %s", code, errw)
+			}
+			if out, errw, _ := p.podctl("ps", "-a"); !strings.Contains(out, "exited") {
+				t.Errorf("%s%s", out, errw)
+			}
+			proxy.prints("StopContainer default/web/c  --inject (firing 1)")
+			proxy.ends(syscall.SIGINT, 0)
+		})
+	}
+}
