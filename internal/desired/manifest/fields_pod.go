@@ -9,7 +9,7 @@ const (
 	onlyWindows   = "only containers on Windows have it"
 	noCluster     = "it needs a control plane"
 	// claimDevices says what to write instead of a claim for devices.
-	claimDevices = "name devices of CDI specifications, by limits or an annotation: docs/devices.md"
+	claimDevices = "name devices of CDI specifications, by limits or an annotation: docs/volumes.md#devices"
 	noPlugin     = "podctl has no plugin for it"
 	gateDisabled = "its feature gate is closed by default: an API server drops it"
 )
