@@ -75,7 +75,7 @@ func reference(t *testing.T) string {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, c.Meaning)
 	}
 	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) { commandReference(&b, "podctl "+name, c, shared) })
-	b.WriteString("\n## What `-o json` prints\n\nThe types are podctl's own. They are stable: fields are added, never changed or removed. A list without anything in it is `[]`.\n")
+	b.WriteString("\n## What `-o json` prints\n\nThe types are podctl's own, and [a contract](control.md#json-is-a-contract). A list without anything in it is `[]`.\n")
 	sources := typeSources{t: t, read: map[string]map[string]typeSource{}}
 	var titles []string
 	printed := map[string][]any{}

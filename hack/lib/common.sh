@@ -26,6 +26,7 @@ unsupported() {
 }
 
 parse() {
+	# shellcheck disable=SC2034 # hack/runtime reads it
 	COMMAND=${1:-}
 	KIND=containerd NAME='' KUBELET_FLAGS=() ARCHIVE=''
 	[[ $# -eq 0 ]] || shift

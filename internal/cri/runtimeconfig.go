@@ -24,13 +24,13 @@ type RuntimeConfig struct {
 	StateDir        string `json:"stateDir"`
 	NetNSInStateDir bool   `json:"netnsMountsUnderStateDir"`
 	// CRIO is nil for another runtime.
-	CRIO *CRIOConfig `json:"crio"`
+	CRIO *ConfigOfCRIO `json:"crio"`
 	// CNI is the network configuration that containerd has loaded, nil for another runtime.
 	CNI *CNIConfig `json:"-"`
 }
 
-// CRIOConfig is the configuration of CRI-O.
-type CRIOConfig struct {
+// ConfigOfCRIO is the configuration of CRI-O.
+type ConfigOfCRIO struct {
 	EnablePodEvents bool
 	CDISpecDirs     []string
 	// ContainerExitsDir is where its conmons report exits, NamespacesDir where it has the

@@ -26,7 +26,7 @@ type drawing struct {
 	*rand.Rand
 	acts []string
 	// killed: no podctl runs.
-	killed, down bool
+	killed bool
 }
 
 func pick[T any](d drawing, all ...T) T { return all[d.IntN(len(all))] }

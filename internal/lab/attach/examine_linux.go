@@ -66,10 +66,10 @@ func Examine(path string) (*Runtime, error) {
 		return nil, err
 	}
 	r := &Runtime{Path: path, PID: pid, Comm: proc.Default.Comm(pid), asked: map[uint32]bool{}}
-	switch {
-	case pid == 0:
+	switch pid {
+	case 0:
 		return nil, errors.New("the runtime is in another PID namespace, so that its connections cannot be seen")
-	case pid == 1:
+	case 1:
 		return nil, hint.Errorf("podctl trace --listen SOCKET", "the socket is served by pid 1 for the runtime (socket activation)")
 	}
 	if r.pidfd, err = unix.PidfdOpen(pid, 0); err != nil {

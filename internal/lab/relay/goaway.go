@@ -88,7 +88,7 @@ func (c *caller) CloseWrite() error {
 	if d, ok := c.Conn.(duplex); ok {
 		return d.CloseWrite()
 	}
-	return c.Conn.Close()
+	return c.Close()
 }
 
 // goAway sends GoAway at the next boundary, at once if this is one.

@@ -34,7 +34,7 @@ type Entry struct {
 // Failed reports whether the call ended with an error. A stream that its caller ended did
 // not fail.
 func (e *Entry) Failed() bool {
-	return !e.InFlight && e.Code != codes.OK && !(e.Stream && e.Code == codes.Canceled)
+	return !e.InFlight && e.Code != codes.OK && (!e.Stream || e.Code != codes.Canceled)
 }
 
 // maxShown is the size of the largest messages that are shown in JSON, in bytes: the lists

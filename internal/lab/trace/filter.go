@@ -2,6 +2,7 @@ package trace
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,12 +42,7 @@ func (f Filter) Check() string {
 }
 
 func anyOf(patterns []string, match func(string) bool) bool {
-	for _, p := range patterns {
-		if match(p) {
-			return true
-		}
-	}
-	return len(patterns) == 0
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, match)
 }
 
 func matches(pattern, text string) bool {

@@ -37,7 +37,7 @@ func TestLookAtNamespacesOfCRIO(t *testing.T) {
 		return []Address{{"eth0", netip.MustParseAddr("fe80::1")}, {"eth0", netip.MustParseAddr("10.0.0.2")}}, nil
 	}
 	listed := map[string]bool{id("d"): true}
-	f := Facts{Scan: h.Look(newRuntime(cri.RuntimeConfig{CRIO: &cri.CRIOConfig{ContainerExitsDir: "/run/exits", NamespacesDir: "/run/ns"}}), listed), Listed: listed, ListedNamespaces: map[string]bool{"/run/ns/netns/d": true}, Now: noon}
+	f := Facts{Scan: h.Look(newRuntime(cri.RuntimeConfig{CRIO: &cri.ConfigOfCRIO{ContainerExitsDir: "/run/exits", NamespacesDir: "/run/ns"}}), listed), Listed: listed, ListedNamespaces: map[string]bool{"/run/ns/netns/d": true}, Now: noon}
 	if got, want := text(Judge(f)), id("a")+" /: network namespace a, IPC namespace a, UTS namespace a, address 10.0.0.2 of network net (its network namespace is in /run/ns/netns)\n"; got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
@@ -64,7 +64,7 @@ func TestLookAtStorageOfCRIO(t *testing.T) {
 	for _, digit := range []string{"a", "b", "c"} {
 		mounts = append(mounts, &mountinfo.Info{Mountpoint: "/overlay/" + digit})
 	}
-	r := newRuntime(cri.RuntimeConfig{CRIO: &cri.CRIOConfig{ContainerExitsDir: "/run/exits", NamespacesDir: "/run/ns"}})
+	r := newRuntime(cri.RuntimeConfig{CRIO: &cri.ConfigOfCRIO{ContainerExitsDir: "/run/exits", NamespacesDir: "/run/ns"}})
 	r.PID = 5
 	want := id("a") + " default/web: mount a, network namespace a, cgroup crio-" + id("a") + " (its network namespace is in /run/ns/netns)\n"
 	if got := look(fakeHost(t, files, mounts...), r, id("d")); got != want {
@@ -79,8 +79,8 @@ func TestNamespacesOfTheHostAreNotOccupied(t *testing.T) {
 	process(files, 1, 0, "init")
 	process(files, 9, 1, "app")
 	h := fakeHost(t, files)
-	plantNamespaces(t, string(h.Procs), 1, hostPIDNamespace, "net:[1]")
-	plantNamespaces(t, string(h.Procs), 9, hostPIDNamespace, "net:[9]")
+	plantNamespaces(t, string(h.Procs), 1, "net:[1]")
+	plantNamespaces(t, string(h.Procs), 9, "net:[9]")
 	o := h.occupants()
 	for ns, want := range map[string]int{"net:[1]": 0, "net:[9]": 9, "net:[7]": 0} {
 		if pid, _ := o.in(ns); pid != want {

@@ -61,7 +61,7 @@ func fakeHost(t *testing.T, files map[string]string, mounts ...*mountinfo.Info) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	plantNamespaces(t, filepath.Join(root, "proc"), os.Getpid(), hostPIDNamespace, "net:[4026531840]")
+	plantNamespaces(t, filepath.Join(root, "proc"), os.Getpid(), "net:[4026531840]")
 	return Host{
 		Root: root, Cgroups: filepath.Join(root, "cgroup"), Procs: proc.FS(filepath.Join(root, "proc")),
 		Mounts:    func() ([]*mountinfo.Info, error) { return mounts, nil },
@@ -69,14 +69,14 @@ func fakeHost(t *testing.T, files map[string]string, mounts ...*mountinfo.Info) 
 	}
 }
 
-// plantNamespaces says which namespaces a process has.
-func plantNamespaces(t *testing.T, procs string, pid int, ofPIDs, net string) {
+// plantNamespaces says which network namespace a process of the host has.
+func plantNamespaces(t *testing.T, procs string, pid int, net string) {
 	t.Helper()
 	dir := filepath.Join(procs, fmt.Sprint(pid), "ns")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"pid": ofPIDs, "net": net} {
+	for name, target := range map[string]string{"pid": hostPIDNamespace, "net": net} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestLookAtCommonHost(t *testing.T) {
 		t.Errorf("got  %swant %s", got, want)
 	}
 	unlisted := "unlisted network namespace cni-a\nunlisted address 10.0.0.2 of network net\n"
-	plantNamespaces(t, string(h.Procs), 9, hostPIDNamespace, "net:[4026532178]")
+	plantNamespaces(t, string(h.Procs), 9, "net:[4026532178]")
 	if got := look(h, r, id("b")); got != unlisted {
 		t.Errorf("with a process in it: %s", got)
 	}

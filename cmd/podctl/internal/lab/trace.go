@@ -66,7 +66,7 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 			"   podctl trace --attach --summary --for 30s\n" +
 			"   podctl trace --summary -- crictl ps\n" +
 			"   podctl trace -o json --write calls.json --pod web -- podctl run web.yaml\n" +
-			"   podctl trace -o chrome --write trace.json -- crictl pull busybox     for ui.perfetto.dev\n\n" +
+			"   podctl trace -o chrome --write trace.json -- crictl pull busybox     # for ui.perfetto.dev\n\n" +
 			"-o is " + output.DataFormats + ", of one object at a time, chrome (Chrome's trace format), or\n" +
 			"otlp=URL (spans of OpenTelemetry, sent to a collector by OTLP/HTTP).",
 		Flags: []cli.Flag{

@@ -56,7 +56,7 @@ type attached struct {
 }
 
 // openAttached prepares to take the place of the runtime's socket, and says so.
-func openAttached(ctx context.Context, e *shell.Env, runtime *tracedRuntime) (wayIn, error) {
+func openAttached(e *shell.Env, runtime *tracedRuntime) (wayIn, error) {
 	path, isUnix := strings.CutPrefix(runtime.endpoint.Runtime, "unix://")
 	if !isUnix {
 		return wayIn{}, shell.Usagef("--attach needs a runtime at a unix socket")

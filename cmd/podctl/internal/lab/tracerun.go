@@ -78,7 +78,7 @@ type wayIn struct {
 // openWayIn returns the way in that the user asked for.
 func openWayIn(ctx context.Context, e *shell.Env, o traceOptions, runtime *tracedRuntime) (wayIn, error) {
 	if o.attach {
-		return openAttached(ctx, e, runtime)
+		return openAttached(e, runtime)
 	}
 	l, socket, err := listenTraced(o.listen)
 	if err != nil {
