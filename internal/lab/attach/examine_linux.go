@@ -61,7 +61,7 @@ func Examine(path string) (*Runtime, error) {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	inode, pid, err := inodeAndPeer(conn)
+	inode, pid, err := unixdiag.InodeAndPeer(conn.(*net.UnixConn))
 	if err != nil {
 		return nil, err
 	}
@@ -88,28 +88,6 @@ func Examine(path string) (*Runtime, error) {
 
 // Close forgets the runtime.
 func (r *Runtime) Close() error { return unix.Close(r.pidfd) }
-
-func inodeAndPeer(conn net.Conn) (inode uint32, pid int, err error) {
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
-		return 0, 0, errors.New("not a unix socket")
-	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return 0, 0, err
-	}
-	var stat unix.Stat_t
-	var peer *unix.Ucred
-	var statErr, peerErr error
-	err = raw.Control(func(fd uintptr) {
-		statErr = unix.Fstat(int(fd), &stat)
-		peer, peerErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	if err := errors.Join(err, statErr, peerErr); err != nil {
-		return 0, 0, err
-	}
-	return uint32(stat.Ino), int(peer.Pid), nil
-}
 
 // accepted waits until the runtime has accepted the connection with this inode, and tries
 // whether its end may be had: without that its callers could not be asked to reconnect.

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podctl/podctl/internal/lab/relay"
@@ -57,11 +55,11 @@ func New(o Options, set *rules.Set, names trace.Names) (*Proxy, error) {
 	var err error
 	p.runtime, err = grpc.NewClient("passthrough:runtime", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return o.Dial(ctx) }),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(bytesCodec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(relay.Codec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
 	if err != nil {
 		return nil, err
 	}
-	p.server = grpc.NewServer(grpc.Creds(peers{insecure.NewCredentials(), o.CallerOf}), grpc.ForceServerCodecV2(bytesCodec{}),
+	p.server = grpc.NewServer(grpc.Creds(peers{insecure.NewCredentials(), o.CallerOf}), grpc.ForceServerCodecV2(relay.Codec{}),
 		grpc.UnknownServiceHandler(p.handle), grpc.WaitForHandlers(true), grpc.MaxRecvMsgSize(maxMessage))
 	return p, nil
 }
@@ -138,26 +136,3 @@ func (p peers) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, e
 
 // Clone implements credentials.TransportCredentials.
 func (p peers) Clone() credentials.TransportCredentials { return p }
-
-// bytesCodec passes messages as they are. Each is a *[]byte.
-type bytesCodec struct{}
-
-func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
-	message, ok := v.(*[]byte)
-	if !ok {
-		return nil, fmt.Errorf("%T is no message", v)
-	}
-	return mem.BufferSlice{mem.SliceBuffer(*message)}, nil
-}
-
-func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	message, ok := v.(*[]byte)
-	if !ok {
-		return fmt.Errorf("%T is no message", v)
-	}
-	*message = data.Materialize()
-	return nil
-}
-
-// Name is empty: a name would become part of the content type.
-func (bytesCodec) Name() string { return "" }

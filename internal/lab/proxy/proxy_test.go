@@ -267,7 +267,7 @@ func TestUnknownMethodsPass(t *testing.T) {
 	inWorld(t, parse(t, "method=* error=Internal"), func(w *world) {
 		var answer []byte
 		request := []byte{}
-		err := w.conn.Invoke(w.Context(), "/runtime.v9.RuntimeService/New", &request, &answer, grpc.ForceCodecV2(bytesCodec{}))
+		err := w.conn.Invoke(w.Context(), "/runtime.v9.RuntimeService/New", &request, &answer, grpc.ForceCodecV2(relay.Codec{}))
 		w.wants(err, codes.Unimplemented)
 	})
 }

@@ -2,7 +2,6 @@ package tape
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"path"
 	"sync"
@@ -11,9 +10,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/podctl/podctl/internal/lab/relay"
 )
 
 // Server serves a tape as a CRI endpoint within the process.
@@ -29,7 +29,7 @@ type Server struct {
 func Serve(t *Tape) *Server {
 	s := &Server{tape: t, listen: bufconn.Listen(64 << 10)}
 	s.SetTime(t.End())
-	s.server = grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.UnknownServiceHandler(s.handle), grpc.WaitForHandlers(true))
+	s.server = grpc.NewServer(grpc.ForceServerCodecV2(relay.Codec{}), grpc.UnknownServiceHandler(s.handle), grpc.WaitForHandlers(true))
 	s.served.Go(func() { _ = s.server.Serve(s.listen) })
 	return s
 }
@@ -69,26 +69,3 @@ func (s *Server) handle(_ any, stream grpc.ServerStream) error {
 	}
 	return stream.SendMsg(&answer)
 }
-
-// bytesCodec passes messages as they are. Each is a *[]byte.
-type bytesCodec struct{}
-
-func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
-	message, ok := v.(*[]byte)
-	if !ok {
-		return nil, fmt.Errorf("%T is no message", v)
-	}
-	return mem.BufferSlice{mem.SliceBuffer(*message)}, nil
-}
-
-func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	message, ok := v.(*[]byte)
-	if !ok {
-		return fmt.Errorf("%T is no message", v)
-	}
-	*message = data.Materialize()
-	return nil
-}
-
-// Name is empty, as that of package cri's codec: a name would become part of the content type.
-func (bytesCodec) Name() string { return "" }

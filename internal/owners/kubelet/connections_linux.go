@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/internal/sys/unixdiag"
 )
@@ -41,7 +39,7 @@ func clientsOfRuntime(ctx context.Context, path string, visible visibleProcesses
 		return nil, 0, err
 	}
 	defer conn.Close()
-	inode, server, err := inodeAndPeer(conn)
+	inode, server, err := unixdiag.InodeAndPeer(conn)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -53,26 +51,6 @@ func clientsOfRuntime(ctx context.Context, path string, visible visibleProcesses
 		return nil, 0, err
 	}
 	return t.clients(accepted), t.countHidden(accepted), nil
-}
-
-// inodeAndPeer returns the inode of our end of a connection, and the process at the
-// other one, 0 if that is in another PID namespace.
-func inodeAndPeer(conn *net.UnixConn) (inode uint32, pid int, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, 0, err
-	}
-	var stat unix.Stat_t
-	var cred *unix.Ucred
-	var statErr, credErr error
-	err = raw.Control(func(fd uintptr) {
-		statErr = unix.Fstat(int(fd), &stat)
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	if err := errors.Join(err, statErr, credErr); err != nil {
-		return 0, 0, err
-	}
-	return uint32(stat.Ino), int(cred.Pid), nil
 }
 
 // acceptTries is how often podctl looks, acceptPause apart, until the runtime has

@@ -5,7 +5,6 @@ package kubelet
 import (
 	"context"
 	"errors"
-	"net"
 	"net/netip"
 )
 
@@ -21,5 +20,3 @@ func commandLineOf(int) commandLine { return commandLine{} }
 func inNetworkOf(_ int, do func() error) error { return do() }
 
 func tcpSocket(_, _ netip.AddrPort) (uint32, error) { return 0, errors.ErrUnsupported }
-
-func inodeAndPeer(*net.UnixConn) (uint32, int, error) { return 0, 0, errors.ErrUnsupported }

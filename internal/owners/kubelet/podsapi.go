@@ -15,6 +15,7 @@ import (
 	podsv1alpha1 "k8s.io/kubelet/pkg/apis/pods/v1alpha1"
 
 	"github.com/podctl/podctl/internal/sys/apiget"
+	"github.com/podctl/podctl/internal/sys/unixdiag"
 )
 
 // podsAPI is the path of the kubelet's PodsAPI socket below its root directory: by
@@ -75,7 +76,7 @@ func (p *Process) dialKubeletSocket(ctx context.Context, path string) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	_, pid, err := inodeAndPeer(conn.(*net.UnixConn))
+	_, pid, err := unixdiag.InodeAndPeer(conn.(*net.UnixConn))
 	if err == nil && pid != p.PID {
 		err = fmt.Errorf("%s is served by another process than the kubelet (pid %d), which is not believed", path, p.PID)
 	}
