@@ -132,6 +132,33 @@ func (w *world) running() string {
 	return ""
 }
 
+// streamed are the containers of a streamed list, by state, and how many sandboxes it has.
+func (w *world) streamed() (containers map[runtimeapi.ContainerState]int, sandboxes int) {
+	w.Helper()
+	c, err := w.cri.StreamContainers(w.Context(), &runtimeapi.StreamContainersRequest{})
+	containers = map[runtimeapi.ContainerState]int{}
+	for err == nil {
+		var some *runtimeapi.StreamContainersResponse
+		some, err = c.Recv()
+		for _, one := range some.GetContainers() {
+			containers[one.GetState()]++
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		w.Fatal(err)
+	}
+	s, err := w.cri.StreamPodSandboxes(w.Context(), &runtimeapi.StreamPodSandboxesRequest{})
+	for err == nil {
+		var some *runtimeapi.StreamPodSandboxesResponse
+		some, err = s.Recv()
+		sandboxes += len(some.GetPodSandboxes())
+	}
+	if !errors.Is(err, io.EOF) {
+		w.Fatal(err)
+	}
+	return containers, sandboxes
+}
+
 // gallery is what each file has to do.
 var gallery = map[string]func(w *world){
 	"stop-hangs": func(w *world) {
@@ -169,6 +196,9 @@ var gallery = map[string]func(w *world){
 				w.Error(pods)
 			}
 		}
+		if _, n := w.streamed(); n != len(w.sandboxes()) {
+			w.Errorf("%d streamed", n)
+		}
 	},
 	"unknown": func(w *world) {
 		n := 0
@@ -180,8 +210,8 @@ var gallery = map[string]func(w *world){
 				w.Error(c)
 			}
 		}
-		if n == 0 {
-			w.Error("none is unknown")
+		if streamed, _ := w.streamed(); n == 0 || streamed[runtimeapi.ContainerState_CONTAINER_UNKNOWN] != n {
+			w.Errorf("%d are unknown, streamed %v", n, streamed)
 		}
 	},
 	"no-events": func(w *world) {
@@ -229,8 +259,13 @@ var gallery = map[string]func(w *world){
 		for _, c := range w.containers() {
 			ids[c.GetId()] = true
 		}
-		if len(ids) != 11000 {
-			w.Error(len(ids))
+		streamed, _ := w.streamed()
+		n := 0
+		for _, some := range streamed {
+			n += some
+		}
+		if len(ids) != 11000 || n != 11000 {
+			w.Errorf("%d, streamed %d", len(ids), n)
 		}
 	},
 }
@@ -358,6 +393,9 @@ func TestEvents(t *testing.T) {
 		"method=*Events delay=5s":          "2@5 3@10 ",
 		"method=*Events drop pod=other":    "2@0 3@0 ",
 		"method=*Events error=Unavailable": "",
+		// A delay does not hide an act that ends the call.
+		"method=*Events delay=5s error=Unavailable": "",
+		"method=*Events delay=5s hang":              "",
 	} {
 		inWorld(t, nil, func(w *world) {
 			w.drainEvents()

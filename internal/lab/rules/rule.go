@@ -81,12 +81,17 @@ func (r *Rule) onMessages() bool {
 	return r.Drop || r.Reorder || r.Repeat > 0 || r.DelayMax > 0 || r.changesAnswer()
 }
 
+// endsCall reports whether the act ends the call before the runtime is called.
+func (r *Rule) endsCall() bool {
+	return r.Error != codes.OK || r.Hang || r.End || r.Close
+}
+
 // matches reports whether a call is one that the rule is for, whatever its number.
 func (r *Rule) matches(c Call, stream bool, elapsed time.Duration) bool {
 	if !matchText(r.Method, c.Method) || elapsed < r.From || r.Until > 0 && elapsed >= r.Until {
 		return false
 	}
-	if stream && c.Message != r.onMessages() {
+	if stream && c.Message != (r.onMessages() && !r.endsCall()) {
 		return false
 	}
 	if r.Caller != "" && r.Caller != strconv.Itoa(c.Caller.PID) && !matchText(r.Caller, c.Caller.Comm) {
