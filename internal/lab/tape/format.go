@@ -2,7 +2,7 @@ package tape
 
 import (
 	"encoding/json"
-	"fmt"
+	"path"
 	"sync"
 	"time"
 
@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/lab/trace"
 )
 
 const (
@@ -102,34 +102,13 @@ const eventsCall = "GetContainerEvents"
 // methods are the calls that are recorded, by the CRI's name.
 var methods = sync.OnceValue(func() map[string]method {
 	known := map[string]method{}
-	for _, service := range []protoreflect.ServiceDescriptor{service("RuntimeService"), service("ImageService")} {
-		for i := range service.Methods().Len() {
-			m := service.Methods().Get(i)
-			if questions[string(m.Name())] == nil && m.Name() != eventsCall {
-				continue
-			}
-			known[string(m.Name())] = method{
-				full: "/" + string(service.FullName()) + "/" + string(m.Name()), in: messageType(m.Input()), out: messageType(m.Output()),
-			}
+	for full, m := range trace.MethodsOfCRI() {
+		if name := path.Base(full); questions[name] != nil || name == eventsCall {
+			known[name] = method{full: full, in: m.Request, out: m.Response}
 		}
 	}
 	return known
 })
-
-// service returns a service of the CRI, which this program is built with.
-func service(name protoreflect.Name) protoreflect.ServiceDescriptor {
-	file := (&runtimeapi.VersionRequest{}).ProtoReflect().Descriptor().ParentFile()
-	return file.Services().ByName(name)
-}
-
-// messageType returns the type of a message of the CRI, which is registered with its package.
-func messageType(d protoreflect.MessageDescriptor) protoreflect.MessageType {
-	t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
-	if err != nil {
-		panic(fmt.Sprintf("message of the CRI: %v", err))
-	}
-	return t
-}
 
 // canonical returns the bytes of a message, the same for equal messages.
 func canonical(m proto.Message) ([]byte, error) {

@@ -44,7 +44,7 @@ const maxShown = 64 << 10
 // inFlight is a call that has not ended.
 type inFlight struct {
 	entry             Entry
-	method            method
+	method            Method
 	request, response proto.Message
 	shown             bool // that it is in flight for long
 }
@@ -64,9 +64,9 @@ func (t *Tracer) Began(c *relay.Call) {
 	if t.calls == nil {
 		t.calls = map[uint64]*inFlight{}
 	}
-	m := methods[c.Method]
+	m := MethodsOfCRI()[c.Method]
 	t.calls[c.ID] = &inFlight{method: m, entry: Entry{
-		ID: c.ID, Start: c.Start, Caller: c.Caller, Service: service, Method: name, Timeout: c.Timeout, Stream: m.stream, secrets: t.Secrets,
+		ID: c.ID, Start: c.Start, Caller: c.Caller, Service: service, Method: name, Timeout: c.Timeout, Stream: m.Stream, secrets: t.Secrets,
 	}}
 }
 
@@ -77,12 +77,12 @@ func (t *Tracer) Message(c *relay.Call, from relay.Side, m relay.Message) {
 		return
 	}
 	if from == relay.FromCaller {
-		call.request = decode(call.method.request, m.Data)
+		call.request = decode(call.method.Request, m.Data)
 		call.entry.Target = t.Names.Target(call.request, nil)
 		call.entry.request = shown(call.request, m)
 		return
 	}
-	call.response = decode(call.method.response, m.Data)
+	call.response = decode(call.method.Response, m.Data)
 	t.Names.Learn(call.request, call.response)
 	if !call.entry.Stream { // else it is one of many
 		call.entry.response = shown(call.response, m)

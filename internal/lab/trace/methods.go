@@ -3,6 +3,7 @@ package trace
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -10,15 +11,16 @@ import (
 	_ "k8s.io/cri-api/pkg/apis/runtime/v1" // registers the methods of the CRI
 )
 
-// method describes one method of the CRI.
-type method struct {
-	request, response protoreflect.MessageType
-	stream            bool
+// Method is a method of the CRI.
+type Method struct {
+	Request, Response protoreflect.MessageType
+	Stream            bool // of answers
 }
 
-// methods are those of the CRI, by their names on the wire.
-var methods = func() map[string]method {
-	all := map[string]method{}
+// MethodsOfCRI returns the methods of the CRI by their names on the wire. They are read when they
+// are first asked for.
+var MethodsOfCRI = sync.OnceValue(func() map[string]Method {
+	all := map[string]Method{}
 	for _, name := range []protoreflect.FullName{"runtime.v1.RuntimeService", "runtime.v1.ImageService"} {
 		found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
 		if err != nil {
@@ -33,12 +35,12 @@ var methods = func() map[string]method {
 			request, err1 := protoregistry.GlobalTypes.FindMessageByName(m.Input().FullName())
 			response, err2 := protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
 			if err1 == nil && err2 == nil {
-				all["/"+string(name)+"/"+string(m.Name())] = method{request, response, m.IsStreamingServer()}
+				all["/"+string(name)+"/"+string(m.Name())] = Method{request, response, m.IsStreamingServer()}
 			}
 		}
 	}
 	return all
-}()
+})
 
 // decode reads a message; nil if it is not one of the type, or there is no type.
 func decode(t protoreflect.MessageType, data []byte) proto.Message {
@@ -64,7 +66,7 @@ func cutMethod(full string) (service, name string) {
 // Methods returns the names of the methods of the CRI, sorted.
 func Methods() []string {
 	var names []string
-	for full := range methods {
+	for full := range MethodsOfCRI() {
 		_, name := cutMethod(full)
 		names = append(names, name)
 	}
@@ -75,9 +77,9 @@ func Methods() []string {
 // MessagesOf returns an empty request and answer of a method, by its name on the wire, and
 // whether it streams answers; nil for one that is not of the CRI.
 func MessagesOf(full string) (request, response proto.Message, stream bool) {
-	m, ok := methods[full]
+	m, ok := MethodsOfCRI()[full]
 	if !ok {
 		return nil, nil, false
 	}
-	return m.request.New().Interface(), m.response.New().Interface(), m.stream
+	return m.Request.New().Interface(), m.Response.New().Interface(), m.Stream
 }
