@@ -40,6 +40,19 @@ type Process struct {
 // Find returns the kubelet that uses the runtime at the endpoint, nil if none
 // does. The error is an *UnseenError if one may do so that podctl cannot see.
 func Find(ctx context.Context, endpoint string) (*Process, error) {
+	return findBy(ctx, endpoint, find)
+}
+
+// FindConfigured returns the kubelet whose configuration names the endpoint, nil if none does.
+// It need not be connected: this shows what to expect of a runtime that does not answer, and
+// proves nothing about a pod.
+func FindConfigured(ctx context.Context, endpoint string) (*Process, error) {
+	return findBy(ctx, endpoint, findConfigured)
+}
+
+// findBy returns the process that find returns for the socket of an endpoint. No kubelet uses a
+// runtime that is not at a unix socket.
+func findBy(ctx context.Context, endpoint string, find func(ctx context.Context, path string) (int, error)) (*Process, error) {
 	path, unix := strings.CutPrefix(endpoint, "unix://")
 	if !unix {
 		return nil, nil
@@ -48,29 +61,10 @@ func Find(ctx context.Context, endpoint string) (*Process, error) {
 	if pid == 0 {
 		return nil, err
 	}
-	return read(ctx, pid), nil
-}
-
-// FindConfigured returns the kubelet whose configuration names the endpoint, nil if none does.
-// It need not be connected: this shows what to expect of a runtime that does not answer, and
-// proves nothing about a pod.
-func FindConfigured(ctx context.Context, endpoint string) (*Process, error) {
-	path, unix := strings.CutPrefix(endpoint, "unix://")
-	if !unix {
-		return nil, nil
-	}
-	pid, err := findConfigured(ctx, path)
-	if pid == 0 {
-		return nil, err
-	}
-	return read(ctx, pid), nil
-}
-
-func read(ctx context.Context, pid int) *Process {
 	p := &Process{PID: pid, root: rootOf(pid), age: age(pid), files: filesOf(pid)}
 	p.settings, p.SettingsErr = readSettingsInTime(ctx, commandLineOf(pid).args, p.files)
 	p.NodeName = p.settings.nodeName
-	return p
+	return p, nil
 }
 
 // rootOf returns the path of the root directory of a process, "/" if podctl has the

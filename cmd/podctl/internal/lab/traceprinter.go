@@ -112,13 +112,7 @@ func (p *tablePrinter) begin() error {
 	return err
 }
 
-func (p *tablePrinter) width() int {
-	if p.full {
-		return 0
-	}
-	width, _ := p.env.Size()
-	return width
-}
+func (p *tablePrinter) width() int { return p.env.TableWidth(p.full) }
 
 func (p *tablePrinter) entry(e *trace.Entry) error {
 	took := tookText(e.Took)

@@ -112,13 +112,7 @@ func (p *watchTable) summary(_ time.Time, s plegstat.WatchSummary) error {
 }
 
 // width is the width of a line; 0: no limit.
-func (p *watchTable) width() int {
-	if p.full {
-		return 0
-	}
-	width, _ := p.env.Size()
-	return width
-}
+func (p *watchTable) width() int { return p.env.TableWidth(p.full) }
 
 // lines prints lines of escaped cells, which may be colored.
 func (p *watchTable) lines(lines ...string) error {

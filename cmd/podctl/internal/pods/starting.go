@@ -91,9 +91,9 @@ type startingLister struct {
 // examinePods returns the starting ones of the pods that the user selects, and the pods of which
 // the runtime lists nothing.
 func (l *startingLister) examinePods(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
-	kubelet := l.kubelet(ctx, answers)
-	l.warnOfKubelet(kubelet, all)
-	l.collector.Kubelet, l.collector.Describe.Kubelet = kubelet, kubelet
+	k := l.kubelet(ctx, answers)
+	l.warnOfKubelet(k, all)
+	l.collector.Kubelet, l.collector.Describe.Kubelet = k, k
 	if answers == nil {
 		l.collector.Runtime, l.collector.Describe.Runtime = nil, nil
 	}
