@@ -51,7 +51,7 @@ func TestHelpListsTheCommandsOnARecording(t *testing.T) {
 	}
 }
 
-// A recording may be a pipe that nobody writes to.
+// A recording may be a pipe without a writer.
 func TestInterruptEndsTheReadingOfARecording(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

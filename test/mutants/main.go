@@ -1,4 +1,4 @@
-// Mutants counts how many seeds show that podctl is broken: it breaks it in one way after
+// Command mutants counts how many seeds show that podctl is broken: it breaks it in one way after
 // the other, without a change of the tree (go build -overlay), and plays seeds until one fails.
 package main
 

@@ -1,4 +1,4 @@
-// Package lab is the commands for people who build runtimes and what calls them.
+// Package lab holds the commands for developers of runtimes and of their clients.
 package lab
 
 import (

@@ -38,7 +38,7 @@ func proxyCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Changes,
 		OnNodes: cmdline.NotOnNodes,
 		Description: "Serves the runtime at another socket, until Ctrl-C. A rule is KEY=VALUE words, or in the file of --rules a\n" +
-			"YAML object with the same keys. The file is read again when it changes; the rules count anew then.\n" +
+			"YAML object with the same keys. The file is read again when it changes; the counts of the rules start again then.\n" +
 			"Each firing is printed, and how often each rule fired at the end.\n\n" +
 			"A rule matches by method, pod ([NAMESPACE/]POD) and container, all three patterns; caller (pid or name),\n" +
 			"nth (3, 3-, 3-5: the number of the matching call), probability with seed, from and until (durations since the\n" +

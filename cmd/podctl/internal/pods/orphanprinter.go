@@ -230,7 +230,7 @@ func askedLine(v *orphan.View) string {
 		}
 	}
 	if errors.Is(v.Answers.Unseen, owners.ErrNotAsked) {
-		return "asked: nobody, since the recording has no answers of owners"
+		return "asked: no owner, since the recording has no answers of owners"
 	}
 	k := &v.Answers.Kubelet
 	for _, s := range v.Answers.Sources {
