@@ -130,7 +130,10 @@ func (r *Relay) Pass(conn net.Conn) {
 	r.open[end] = q
 	r.mu.Unlock()
 	var decoding, passing sync.WaitGroup
-	decoding.Go(func() { r.decode(who, q) })
+	decoding.Go(func() {
+		inBackground()
+		r.decode(who, q)
+	})
 	for _, way := range []struct {
 		from     Side
 		src, dst net.Conn

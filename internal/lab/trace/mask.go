@@ -32,7 +32,10 @@ func messageJSON(m proto.Message, secrets bool) any {
 		return tree
 	}
 	tree = parseInfo(tree)
-	_, all := secret.AnswerAndValues(tree, func(string) bool { return true })
+	masked, all := secret.AnswerAndValues(tree, func(string) bool { return true })
+	if len(all) == 0 {
+		return hider{}.hide(masked)
+	}
 	tree, named := secret.AnswerAndValues(tree, secret.NamesOf(nil))
 	h := hider{texts: maskOf(named), arguments: maskOf(all)}
 	return h.hide(tree)

@@ -82,6 +82,9 @@ func AnswerAndValues(answer any, secret Names) (masked any, values [][]byte) {
 		}
 		return text
 	}, func(v any) any { return hideVariable(v, secret, &values) })
+	if len(values) == 0 {
+		return masked, nil
+	}
 	mask := (*Mask)(nil).With(values, nil)
 	return mapTexts("", masked, func(_, text string) string { return mask.Text(text) }, func(v any) any { return v }), values
 }

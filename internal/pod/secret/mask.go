@@ -39,6 +39,9 @@ type Mask struct {
 // them as they are, and as a path, a quoted text or one line of several shows them. What
 // open contains, a manifest for instance, is not masked; nil is no text.
 func (m *Mask) With(values [][]byte, open func() []byte) *Mask {
+	if len(values) == 0 {
+		return m
+	}
 	next := &Mask{seen: map[string]bool{}}
 	if m != nil {
 		next.seen, next.forms = maps.Clone(m.seen), m.forms
