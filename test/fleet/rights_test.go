@@ -51,7 +51,7 @@ func (c cluster) documentedRolesSuffice() {
 	if errw, code := asked(); code != 3 || !strings.Contains(errw, "list nodes") || !strings.Contains(errw, "403 Forbidden") || !strings.Contains(errw, "hint: kubectl auth can-i") {
 		c.t.Errorf("without a role: exit code %d\n%s", code, errw)
 	}
-	page, err := os.ReadFile("../../docs/kubectl-plugin.md")
+	page, err := os.ReadFile("../../docs/fleet.md")
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func (c cluster) documentedRolesSuffice() {
 	for _, role := range roles {
 		c.kubectl(strings.Fields(role[1])...)
 	}
-	testutil.Eventually(c.t, 3*time.Minute, "the roles of docs/kubectl-plugin.md suffice", func() bool {
+	testutil.Eventually(c.t, 3*time.Minute, "the roles of docs/fleet.md suffice", func() bool {
 		_, code := asked()
 		return code == 0
 	}, func() string { errw, _ := asked(); return errw })

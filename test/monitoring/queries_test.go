@@ -85,17 +85,17 @@ func TestQueriesSelectMetricsThatExist(t *testing.T) {
 	}
 	check("$node", regexp.MustCompile(`^label_values\((.*), node\)$`).FindStringSubmatch(NodesQuery)[1])
 	for _, expr := range queriesOfThePage(t) {
-		check("docs/metrics.md", expr)
+		check("docs/fleet.md", expr)
 	}
 	if slices.Contains(selected(t, `rate(a[5m]) + on (x) b{c="d"}`), "c") || len(selected(t, `a + b`)) != 2 {
 		t.Error("the names of a query are not found")
 	}
 }
 
-// queriesOfThePage are the queries of the table "What a cluster asks".
+// queriesOfThePage are the queries of the table of questions.
 func queriesOfThePage(t *testing.T) (all []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/metrics.md")
+	page, err := os.ReadFile("../../docs/fleet.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func queriesOfThePage(t *testing.T) (all []string) {
 		all = append(all, strings.ReplaceAll(m[1], `\|`, "|"))
 	}
 	if len(all) < 10 {
-		t.Errorf("%d queries are in docs/metrics.md", len(all))
+		t.Errorf("%d queries are in docs/fleet.md", len(all))
 	}
 	return all
 }

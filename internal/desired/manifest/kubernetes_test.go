@@ -12,9 +12,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
-const kubernetesPage = "../../../docs/kubernetes-manifests.md"
+const (
+	kubernetesPage  = "../../../docs/manifest.md"
+	kubernetesBegin = "<!-- table: written by make docs from a test of internal/desired/manifest -->\n"
+	kubernetesEnd   = "<!-- end of table -->\n"
+)
 
 // kubernetesModule is the directory of the module k8s.io/kubernetes that go.mod
 // requires, and its version; "" if it is not in the module cache.
@@ -100,8 +106,8 @@ func verdict(text []byte, l *loader) string {
 }
 
 // TestKubernetesOwnManifests reads every document with pods of Kubernetes' source
-// tree, and compares how many are valid, and why others are not, with the page that
-// lists them. A document that only podctl refuses has a row that says which field.
+// tree, and compares how many are valid, and why others are not, with the table of
+// docs/manifest.md. A document that only podctl refuses has a row that says which field.
 func TestKubernetesOwnManifests(t *testing.T) {
 	dir, version := kubernetesModule(t)
 	if dir == "" {
@@ -140,12 +146,8 @@ func TestKubernetesOwnManifests(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<!-- Made by make docs from a test of internal/desired/manifest. -->
-
-# Kubernetes' own manifests
-
-How podctl reads the manifests in the source tree of Kubernetes %s (k8s.io/kubernetes): its tests, examples and cluster add-ons. %d files have %d documents with pods or
-templates of pods; the %d valid ones run as %d pods.
+	fmt.Fprintf(&b, `How podctl reads the manifests in the source tree of Kubernetes %s (k8s.io/kubernetes): its tests, examples and
+cluster add-ons. %d files have %d documents with pods or templates of pods; the %d valid ones run as %d pods.
 
 | documents | | for example |
 |---|---|---|
@@ -159,15 +161,15 @@ templates of pods; the %d valid ones run as %d pods.
 	for _, reason := range reasons {
 		fmt.Fprintf(&b, "| %d | %s | `%s` |\n", counts[reason], reason, examples[reason])
 	}
-	b.WriteString("\nEach field that podctl refuses has its reason, and what to write instead, in [fields](fields.md).\n")
 	t.Log("\n" + b.String())
-	if *update {
-		if err := os.WriteFile(kubernetesPage, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
+	page, err := os.ReadFile(kubernetesPage)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(kubernetesPage); err != nil || string(got) != b.String() {
-		t.Errorf("%s is out of date: run make docs, and see why it changed (%v)", kubernetesPage, err)
+	head, rest, ok := strings.Cut(string(page), kubernetesBegin)
+	_, tail, ended := strings.Cut(rest, kubernetesEnd)
+	if !ok || !ended {
+		t.Fatalf("%s has no lines %q and %q", kubernetesPage, kubernetesBegin, kubernetesEnd)
 	}
+	testutil.Golden(t, *update, kubernetesPage, head+kubernetesBegin+b.String()+kubernetesEnd+tail)
 }

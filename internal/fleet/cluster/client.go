@@ -77,7 +77,7 @@ func answerError(verb string, err error) error {
 	advice := ""
 	status, ok := errors.AsType[*apiget.StatusError](err)
 	if ok && (status.Code == http.StatusForbidden || status.Code == http.StatusUnauthorized) || apierrors.IsForbidden(err) {
-		advice = "kubectl auth can-i --list shows what you may do; docs/kubectl-plugin.md lists what the plugin needs"
+		advice = "kubectl auth can-i --list shows what you may do; docs/fleet.md lists what the plugin needs"
 	}
 	return unreachable{hint.Errorf(advice, "%s: %w", verb, err)}
 }

@@ -149,7 +149,7 @@ func TestObserverSeriesAreFixed(t *testing.T) {
 		}
 	}
 	if len(idle) != observerSeries {
-		t.Errorf("%d series, docs/metrics.md says %d", len(idle), observerSeries)
+		t.Errorf("%d series, docs/fleet.md says %d", len(idle), observerSeries)
 	}
 }
 
