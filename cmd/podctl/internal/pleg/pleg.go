@@ -1,3 +1,4 @@
+// Package pleg is the commands `podctl pleg`, and the observing agent.
 package pleg
 
 import (
