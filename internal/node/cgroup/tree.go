@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Mounts is where the kernel's cgroup hierarchies are mounted.
@@ -32,9 +35,13 @@ const (
 type Tree struct {
 	root       string
 	unified    bool
-	containers map[string]string    // path by id of the container or sandbox
-	pods       map[types.UID]string // path by UID of the pod
+	containers map[string]string // path by id of the container or sandbox
 	podPaths   []string
+	// pods are the paths by UID of the pod: of one, or of a pod of each runtime that has one
+	// with this UID.
+	pods map[types.UID][]string
+	// holding are the paths of pods with a container.
+	holding map[string]bool
 }
 
 // Scan finds the cgroups of containers by their ids, and those of pods by their
@@ -50,7 +57,7 @@ func ScanPod(root string, uid types.UID) (*Tree, error) {
 }
 
 func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
-	t := &Tree{root: root, containers: map[string]string{}, pods: map[types.UID]string{}}
+	t := &Tree{root: root, containers: map[string]string{}, pods: map[types.UID][]string{}, holding: map[string]bool{}}
 	top := filepath.Join(root, "memory")
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
 		t.unified, top = true, root
@@ -72,6 +79,7 @@ func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
 		// What is below is the container's own, whatever its name is.
 		if id, ok := containerID(e.Name()); ok {
 			t.containers[id] = "/" + name
+			t.holding["/"+filepath.Dir(name)] = true
 			return fs.SkipDir
 		}
 		for _, driver := range []Driver{Cgroupfs, Systemd} {
@@ -80,7 +88,7 @@ func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
 			case len(uid) >= uidLength && !wanted(uid):
 				return fs.SkipDir
 			case ok:
-				t.pods[uid] = "/" + name
+				t.pods[uid] = append(t.pods[uid], "/"+name)
 				t.podPaths = append(t.podPaths, "/"+name)
 			}
 		}
@@ -151,8 +159,24 @@ func (t *Tree) Processes(group string, limit int) (pids []int, err error) {
 	return pids, err
 }
 
-// Pod returns the path of the cgroup of a pod, "" if it has none of its own.
-func (t *Tree) Pod(uid types.UID) string { return t.pods[uid] }
+// Pod returns the path of the cgroup of a pod, "" if it has none of its own: the one that
+// has a container of it. If none has, it is the only one with its UID and without the
+// containers of another pod; whose they are is not known if the pod has no ids.
+func (t *Tree) Pod(p *pod.Pod) string {
+	groups, ids := slices.Clone(t.pods[p.GivenUID()]), p.IDs()
+	for id := range ids {
+		if group := path.Dir(t.containers[id]); slices.Contains(groups, group) {
+			return group
+		}
+	}
+	if len(ids) > 0 {
+		groups = slices.DeleteFunc(groups, func(group string) bool { return t.holding[group] })
+	}
+	if len(groups) != 1 {
+		return ""
+	}
+	return groups[0]
+}
 
 // File returns the path of a file of a cgroup. controller is the hierarchy of v1.
 func (t *Tree) File(group, controller, name string) string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 var (
@@ -52,8 +54,41 @@ func TestScanRuntimeNames(t *testing.T) {
 			if got := found.Container(idA); got != c.wantContainer {
 				t.Errorf("container %q, want %q", got, c.wantContainer)
 			}
-			if got := found.Pod("u-1"); got != c.wantPod {
+			if got := found.Pod(&pod.Pod{UID: "u-1", Containers: []*pod.Container{{ID: idA}}}); got != c.wantPod {
 				t.Errorf("pod %q, want %q", got, c.wantPod)
+			}
+		})
+	}
+}
+
+func TestTwoRuntimesHaveAPodOfOneUID(t *testing.T) {
+	const uid = "8f73c1d2-0000-4000-8000-000000000001"
+	containers := func(ids ...string) *pod.Pod {
+		p := &pod.Pod{UID: uid}
+		for _, id := range ids {
+			p.Containers = append(p.Containers, &pod.Container{ID: id})
+		}
+		return p
+	}
+	idC := strings.Repeat("c3", idLength/2)
+	both := map[string]string{"memory/a/pod" + uid + "/" + idA + "/x": "", "memory/b/pod" + uid + "/" + idB + "/x": ""}
+	other := map[string]string{"memory/a/pod" + uid + "/" + idA + "/x": ""}
+	for name, c := range map[string]struct {
+		files map[string]string
+		pod   *pod.Pod
+		want  string
+	}{
+		"each has its own":                          {both, containers(idC, idB), "/b/pod" + uid},
+		"this one's container has exited":           {both, containers(idC), ""},
+		"only the other runs":                       {other, containers(idC), ""},
+		"this one's is empty":                       {map[string]string{"memory/a/pod" + uid + "/" + idA + "/x": "", "memory/b/pod" + uid + "/x": ""}, containers(idC), "/b/pod" + uid},
+		"the runtime does not answer":               {other, containers(), "/a/pod" + uid},
+		"it is not known which: no runtime answers": {both, containers(), ""},
+		"of a pod with a UID that others have":      {other, &pod.Pod{UID: "x", SharedUID: uid, Containers: []*pod.Container{{ID: idA}}}, "/a/pod" + uid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tree(t, c.files).Pod(c.pod); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}
@@ -66,7 +101,7 @@ func TestScanOnePod(t *testing.T) {
 		"memory/bare/" + strings.Repeat("c3", idLength/2) + "/x": "",
 	})
 	one, err := ScanPod(all.root, mine)
-	if err != nil || one.Pod(mine) == "" || one.Container(idA) == "" || one.Container(idB) != "" || one.Pod(other) != "" || len(one.containers) != 2 {
+	if err != nil || one.Pod(&pod.Pod{UID: mine}) == "" || one.Container(idA) == "" || one.Container(idB) != "" || one.Pod(&pod.Pod{UID: other}) != "" || len(one.containers) != 2 {
 		t.Errorf("%+v, %v", one, err)
 	}
 }

@@ -27,7 +27,7 @@ func (c *collection) facts() Facts {
 	}
 	c.addSandbox(&f)
 	c.addStarted(&f)
-	if group := c.tree.Pod(p.UID); group != "" {
+	if group := c.tree.Pod(c.listing()); group != "" {
 		f.Cgroup = readCgroup(c.tree, group)
 	}
 	for i := range f.Containers {

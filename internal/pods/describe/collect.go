@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -200,8 +201,11 @@ func (c *collection) readDetails(ctx context.Context) error {
 	return nil
 }
 
+// listing is the runtime's listing of the pod, with the UID alone if the runtime has none.
+func (c *collection) listing() *pod.Pod { return cmp.Or(c.listed, &pod.Pod{UID: c.pod.UID}) }
+
 func (c *collection) readCgroups(context.Context) error {
-	tree, err := cgroup.ScanPod(c.Cgroups, c.pod.UID)
+	tree, err := cgroup.ScanPod(c.Cgroups, c.listing().GivenUID())
 	if err == nil {
 		c.locked(func() { c.tree = tree })
 	} else if c.Recorded {

@@ -67,7 +67,7 @@ func (s *Sampler) Snapshot(ctx context.Context, pods []*pod.Pod) (Snapshot, erro
 				fresh = true
 			}
 		}
-		if group := s.tree.Pod(p.UID); group != "" {
+		if group := s.tree.Pod(p); group != "" {
 			cpu, memory := s.tree.Enforced(group)
 			snap.Limits[p.UID], snap.PSI[p.UID] = Limits{cpu, memory}, s.tree.PSI(group)
 		} else if pid != 0 {

@@ -43,7 +43,7 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 			err = errors.Join(err, failed)
 		}
 	}()
-	in, err := openWayIn(ctx, u.Env, o, runtime)
+	in, err := openWayIn(u.Env, o, runtime)
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -76,7 +76,7 @@ type wayIn struct {
 }
 
 // openWayIn returns the way in that the user asked for.
-func openWayIn(ctx context.Context, e *shell.Env, o traceOptions, runtime *tracedRuntime) (wayIn, error) {
+func openWayIn(e *shell.Env, o traceOptions, runtime *tracedRuntime) (wayIn, error) {
 	if o.attach {
 		return openAttached(e, runtime)
 	}
