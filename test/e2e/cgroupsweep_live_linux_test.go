@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/podctl/podctl/internal/node/cgroup"
+	runtimepod "github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/test/live"
 )
 
@@ -62,5 +63,5 @@ func cgroupOf(t *testing.T, uid types.UID) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tree.Pod(uid)
+	return tree.Pod(&runtimepod.Pod{UID: uid})
 }
