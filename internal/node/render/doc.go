@@ -25,5 +25,4 @@
 //     kubelet's feature gate ContainerStopSignals, off in v1.36; podctl sets it.
 //   - There is no cluster DNS: ClusterFirst is Default, without the event.
 //   - Swap is always off, memory QoS too: the kubelet's defaults.
-//   - env from ConfigMaps, Secrets and files is an error, not yet built.
 package render
