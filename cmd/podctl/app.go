@@ -158,7 +158,7 @@ func newApp(e *shell.Env) *cmdline.App {
 func complete(e *shell.Env, c *cmdline.Command, name string) {
 	c.Share(shell.CommandGlobals())
 	c.OnUsageError = shell.OnUsageError(name, c)
-	if len(c.Subcommands) > 0 {
+	if c.Action == nil {
 		c.Effect, c.Action = cmdline.Reads, group(c, "podctl "+name)
 	}
 	c.Action = checked(e, name, c)
@@ -166,10 +166,7 @@ func complete(e *shell.Env, c *cmdline.Command, name string) {
 
 // group is the action of a command that only has subcommands.
 func group(c *cmdline.Command, name string) cli.ActionFunc {
-	return func(ctx *cli.Context) error {
-		if given := ctx.Args().First(); given != "" {
-			return shell.UnknownCommand(name, c.Subcommands, given)
-		}
+	return func(*cli.Context) error {
 		var lines []string
 		for _, sub := range c.Subcommands {
 			lines = append(lines, name+" "+sub.Name+": "+sub.Usage)
@@ -194,7 +191,7 @@ func checked(e *shell.Env, name string, command *cmdline.Command) cli.ActionFunc
 			return shell.Usagef("--timeout %s is negative", timeout)
 		}
 		closeTape := func() {}
-		err := enter(e, c, command)
+		err := enter(e, c, name, command)
 		if err == nil {
 			closeTape, err = shell.OpenTape(e, c, command)
 		}
@@ -213,14 +210,15 @@ func checked(e *shell.Env, name string, command *cmdline.Command) cli.ActionFunc
 }
 
 // enter is what has to be true before any command does something.
-func enter(e *shell.Env, c *cli.Context, command *cmdline.Command) error {
+func enter(e *shell.Env, c *cli.Context, name string, command *cmdline.Command) error {
 	if err := shell.Refuse(e, c, command.Effect); err != nil {
 		return err
 	}
-	if len(command.Subcommands) == 0 {
-		if wrong, ok := errors.AsType[*cmdline.ArgsError](command.CheckArgs(c.Args().Slice())); ok {
-			return &shell.UsageError{Message: wrong.Message, Advice: wrong.Advice}
-		}
+	if given := c.Args().First(); given != "" && len(command.Subcommands) > 0 {
+		return shell.UnknownCommand("podctl "+name, command.Subcommands, given)
+	}
+	if wrong, ok := errors.AsType[*cmdline.ArgsError](command.CheckArgs(c.Args().Slice())); ok {
+		return &shell.UsageError{Message: wrong.Message, Advice: wrong.Advice}
 	}
 	return hostroot.Enter(shell.HostRoot(c))
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
-// walk calls f for every command that is no group, with its full name.
+// walk calls f for every command that does something itself, with its full name.
 func walk(app *cmdline.App, f func(name string, c *cmdline.Command)) {
 	cmdline.Walk(app.Commands, func(name string, c *cmdline.Command) {
-		if len(c.Subcommands) == 0 {
+		if len(c.Subcommands) == 0 || c.ArgsUsage() != "COMMAND" {
 			f(name, c)
 		}
 	})

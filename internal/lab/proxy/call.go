@@ -2,10 +2,7 @@ package proxy
 
 import (
 	"context"
-	"errors"
-	"io"
 	"path"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -52,15 +49,12 @@ func (p *Proxy) handle(_ any, stream grpc.ServerStream) error {
 	if proto.Unmarshal(c.raw, request) != nil {
 		proto.Reset(request)
 	}
-	c.what = rules.Call{Method: path.Base(full), Caller: c.peer.caller, Target: c.target(nil), List: rules.ListField(answer) != ""}
-	fired := p.decide(c.what, streams)
-	if err := c.before(fired); err != nil {
+	c.what = rules.Call{Method: path.Base(full), Caller: c.peer.caller, Target: c.target(nil), List: rules.ListField(answer) != "", Stream: streams}
+	fired := p.decide(c.what)
+	if ended, err := c.before(fired); ended {
 		return err
 	}
 	if streams {
-		if slices.ContainsFunc(fired, func(f *rules.Firing) bool { return f.End }) {
-			return nil
-		}
 		return c.stream()
 	}
 	return c.unary(fired)
@@ -82,26 +76,29 @@ func (c *call) target(answer proto.Message) trace.Target {
 	return c.names.Target(c.request, answer)
 }
 
-// before does what rules say before the runtime is called.
-func (c *call) before(fired []*rules.Firing) error {
+// before does what rules say before the runtime is called, or goes on with a stream. It
+// reports whether that ends the call, with the caller's error.
+func (c *call) before(fired []*rules.Firing) (ended bool, err error) {
 	for _, f := range fired {
 		if err := wait(c.ctx, f.Delay); err != nil {
-			return err
+			return true, err
 		}
 		switch {
 		case f.Hang:
 			<-c.ctx.Done()
-			return status.FromContextError(c.ctx.Err()).Err()
-		case f.Lost != codes.OK:
+			return true, status.FromContextError(c.ctx.Err()).Err()
+		case f.Lost != codes.OK && !c.what.Stream:
 		case f.Error != codes.OK:
 			c.closeIf(f)
-			return status.Error(f.Error, f.Message)
+			return true, status.Error(f.Error, f.Message)
 		case f.Close:
 			c.closeIf(f)
-			return status.Error(codes.Unavailable, "closed by a rule")
+			return true, status.Error(codes.Unavailable, "closed by a rule")
+		case f.End && c.what.Stream:
+			return true, nil
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // closeIf closes the caller's connection if the rule says so.
@@ -147,11 +144,8 @@ func (c *call) ask(fired []*rules.Firing) ([]byte, error) {
 	}
 	key, now := c.full+"\x00"+string(c.raw), c.options.Now()
 	if old > 0 {
-		c.mu.Lock()
-		known, ok := c.stale[key]
-		c.mu.Unlock()
-		if ok && now.Sub(known.at) < old {
-			return known.answer, nil
+		if answer, ok := c.stale.get(key, now.Add(-old)); ok {
+			return answer, nil
 		}
 	}
 	var answer []byte
@@ -165,18 +159,10 @@ func (c *call) ask(fired []*rules.Firing) ([]byte, error) {
 		}
 	}
 	if old > 0 {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if len(c.stale) >= maxStale {
-			clear(c.stale)
-		}
-		c.stale[key] = kept{answer, now}
+		c.stale.put(key, answer, now)
 	}
 	return answer, nil
 }
-
-// maxStale bounds the answers that are kept.
-const maxStale = 1000
 
 // changed returns an answer as the rules change it. One that cannot be read stays.
 func (c *call) changed(data []byte, fired []*rules.Firing) ([]byte, error) {
@@ -192,102 +178,4 @@ func (c *call) changed(data []byte, fired []*rules.Firing) ([]byte, error) {
 		return nil, err
 	}
 	return proto.Marshal(c.answer)
-}
-
-// open begins the call of a stream of the runtime.
-func (c *call) open() (grpc.ClientStream, error) {
-	return c.runtime.NewStream(c.ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.full)
-}
-
-// stream passes a call with many answers.
-func (c *call) stream() error {
-	runtime, err := c.open()
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(runtime.SendMsg(&c.raw), runtime.CloseSend()); err != nil {
-		return err
-	}
-	var held [][]byte // messages that wait for the next one
-	send := func(messages ...[]byte) error {
-		for _, m := range messages {
-			if err := c.caller.SendMsg(&m); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for {
-		var message []byte
-		if err := runtime.RecvMsg(&message); err != nil {
-			if failed := send(held...); failed != nil {
-				return failed
-			}
-			return c.finish(runtime, err)
-		}
-		proto.Reset(c.answer)
-		_ = proto.Unmarshal(message, c.answer) // one that cannot be read matches no pod
-		c.what.Target, c.what.Message = c.target(c.answer), true
-		fired := c.decide(c.what, true)
-		copies, drop, reorder := 1, false, false
-		for _, f := range fired {
-			if err := wait(c.ctx, f.Delay); err != nil {
-				return err
-			}
-			copies, drop, reorder = copies+f.Repeat, drop || f.Drop, reorder || f.Reorder
-		}
-		if drop {
-			continue
-		}
-		if message, err = c.changed(message, fired); err != nil {
-			return status.Error(codes.Internal, err.Error())
-		}
-		messages := slices.Repeat([][]byte{message}, copies)
-		if reorder && held == nil {
-			held = messages
-			continue
-		}
-		if err := send(append(messages, held...)...); err != nil {
-			return err
-		}
-		held = nil
-	}
-}
-
-// finish returns how a stream of the runtime ended.
-func (c *call) finish(runtime grpc.ClientStream, err error) error {
-	c.caller.SetTrailer(runtime.Trailer())
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-// pass passes a call of a method that is not known.
-func (c *call) pass() error {
-	runtime, err := c.open()
-	if err != nil {
-		return err
-	}
-	go func() {
-		for {
-			var message []byte
-			if err := c.caller.RecvMsg(&message); err != nil {
-				_ = runtime.CloseSend()
-				return
-			}
-			if runtime.SendMsg(&message) != nil {
-				return
-			}
-		}
-	}()
-	for {
-		var message []byte
-		if err := runtime.RecvMsg(&message); err != nil {
-			return c.finish(runtime, err)
-		}
-		if err := c.caller.SendMsg(&message); err != nil {
-			return err
-		}
-	}
 }

@@ -40,18 +40,13 @@ type Proxy struct {
 	mu    sync.Mutex // guards the fields below
 	rules *rules.Set
 	names trace.Names
-	stale map[string]kept // answers that may be given again, by method and request
-}
 
-// kept is an answer, and when the runtime gave it.
-type kept struct {
-	answer []byte
-	at     time.Time
+	stale staleAnswers
 }
 
 // New returns a proxy that serves nothing yet. Its names are those of the pods that exist.
 func New(o Options, set *rules.Set, names trace.Names) (*Proxy, error) {
-	p := &Proxy{options: o, began: o.Now(), rules: set, names: names, stale: map[string]kept{}}
+	p := &Proxy{options: o, began: o.Now(), rules: set, names: names}
 	var err error
 	p.runtime, err = grpc.NewClient("passthrough:runtime", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return o.Dial(ctx) }),
@@ -73,29 +68,38 @@ func (p *Proxy) Close() {
 	_ = p.runtime.Close()
 }
 
-// SetRules replaces the rules; their counts begin anew.
-func (p *Proxy) SetRules(set *rules.Set) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rules = set
-}
-
 // Rules returns the rules with their counts.
 func (p *Proxy) Rules() []rules.Counted {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all []rules.Counted
+	all := []rules.Counted{}
 	for _, r := range p.rules.Rules {
 		all = append(all, *r)
 	}
 	return all
 }
 
-// decide returns the rules that fire for a call, and tells about them.
-func (p *Proxy) decide(c rules.Call, stream bool) []*rules.Firing {
+// Change changes the rules, for calls that begin and messages that come from now on.
+func (p *Proxy) Change(c rules.Change) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fired := p.rules.Decide(c, stream, p.options.Now().Sub(p.began))
+	return p.rules.Apply(c, p.elapsed())
+}
+
+// Follow replaces the rules of the file that the proxy follows: see rules.Set.
+func (p *Proxy) Follow(all []rules.Rule) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rules.Follow(all, p.elapsed())
+}
+
+func (p *Proxy) elapsed() time.Duration { return p.options.Now().Sub(p.began) }
+
+// decide returns the rules that fire for a call, and tells about them.
+func (p *Proxy) decide(c rules.Call) []*rules.Firing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fired := p.rules.Decide(c, p.elapsed())
 	for _, f := range fired {
 		p.options.Fired(f, c)
 	}

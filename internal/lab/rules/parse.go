@@ -7,16 +7,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
-	"google.golang.org/grpc/codes"
+
+	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
 // Limits of what a rule may ask for.
 const (
 	MaxFile    = 1 << 20 // bytes of a file
 	maxRules   = 1000
+	maxText    = 64 << 10 // bytes of a rule
 	maxEntries = 100_000
 	maxRepeat  = 1000
 )
@@ -48,6 +49,7 @@ var keys = map[string]func(r *Rule, value string) error{
 	"drop":        func(r *Rule, v string) error { return flag(&r.Drop, v) },
 	"reorder":     func(r *Rule, v string) error { return flag(&r.Reorder, v) },
 	"end":         func(r *Rule, v string) error { return flag(&r.End, v) },
+	"after":       func(r *Rule, v string) error { return number(&r.After, v, 1<<30) },
 	"close":       func(r *Rule, v string) error { return flag(&r.Close, v) },
 }
 
@@ -61,8 +63,8 @@ func Keys() []string {
 	return all
 }
 
-// Parse reads a rule of one line: KEY=VALUE words, whose values may be in double quotes. A
-// word without = is true.
+// Parse reads a rule of one line: KEY=VALUE words, whose values may be in double quotes, in
+// which \" is a quote and \\ a backslash. A word without = is true.
 func Parse(source, text string) (Rule, error) {
 	r := Rule{Source: source}
 	words, err := split(text)
@@ -87,9 +89,14 @@ func Parse(source, text string) (Rule, error) {
 // split cuts a line into words.
 func split(text string) (words []string, err error) {
 	var word strings.Builder
-	quoted, some := false, false
-	for _, c := range text {
+	quoted, some, escaped := false, false, false
+	for i, c := range text {
 		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case quoted && c == '\\' && strings.ContainsAny(text[i+1:min(i+2, len(text))], `"\`):
+			escaped = true
 		case c == '"':
 			quoted, some = !quoted, true
 		case c == ' ' && !quoted:
@@ -117,6 +124,9 @@ func split(text string) (words []string, err error) {
 func ParseFile(name string, data []byte) ([]Rule, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%s: larger than %d bytes", name, MaxFile)
+	}
+	if err := bounded.CheckDensity(data); err != nil {
+		return nil, fmt.Errorf("%s:%d: %s", name, err.Line, err.Message)
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
@@ -166,102 +176,37 @@ func (r *Rule) put(key, value string) error {
 	if err := set(r, value); err != nil {
 		return fmt.Errorf("%s=%s: %w", key, value, err)
 	}
+	r.Text = strings.TrimPrefix(r.Text+" "+word(key, value), " ")
 	return nil
 }
 
-// check returns an error for a rule that has no method or does nothing.
+// word returns what Parse reads as a key and its value.
+func word(key, value string) string {
+	switch {
+	case value == "true":
+		return key
+	case strings.ContainsAny(value, ` "`):
+		return key + `="` + strings.NewReplacer(`"`, `\"`, `\`, `\\`).Replace(value) + `"`
+	}
+	return key + "=" + value
+}
+
+// check returns an error for a rule that has no method, or that does nothing or not all that
+// it says.
 func (r *Rule) check() error {
 	switch {
+	case len(r.Text) > maxText:
+		return fmt.Errorf("the rule is longer than %d bytes", maxText)
 	case r.Method == "":
 		return errors.New("method is missing: a CRI method, or a pattern")
-	case r.Error == 0 && r.Lost == 0 && r.Stale == 0 && !r.Hang && !r.End && !r.Close && !r.onMessages():
+	case r.Error == 0 && r.Lost == 0 && r.Stale == 0 && r.Repeat == 0 && r.DelayMax == 0 && !r.Hang && !r.End && !r.Close && !r.Drop && !r.Reorder && !r.changesAnswer():
 		return errors.New("the rule does nothing: give it error, delay, hang, lost, repeat, set, unset, omit, copies, fill, stale, drop, reorder, end or close")
 	case r.Until > 0 && r.Until <= r.From:
 		return errors.New("until is not after from")
+	case r.After > 0 && !r.endsCall():
+		return errors.New("after is when a stream has an error, hangs, ends or is closed: give the rule error, hang, end or close")
+	case len(r.Where) > 0 && !r.changesAnswer():
+		return errors.New("where is of an answer that is changed: give the rule set, unset, omit, copies or fill")
 	}
-	return nil
-}
-
-func pattern(to *string, v string) error {
-	if _, err := path.Match(v, ""); err != nil || v == "" {
-		return errors.New("want a name or a pattern")
-	}
-	*to = v
-	return nil
-}
-
-func flag(to *bool, v string) (err error) {
-	if *to, err = strconv.ParseBool(v); err != nil {
-		return errors.New("want true or false")
-	}
-	return nil
-}
-
-func number(to *int, v string, most int) (err error) {
-	if *to, err = strconv.Atoi(v); err != nil || *to < 1 || *to > most {
-		return fmt.Errorf("want a number from 1 to %d", most)
-	}
-	return nil
-}
-
-func duration(to *time.Duration, v string) (err error) {
-	if *to, err = time.ParseDuration(v); err != nil || *to < 0 {
-		return errors.New("want a duration, for example 2s")
-	}
-	return nil
-}
-
-// delay reads 2s, and 1s-3s.
-func delay(r *Rule, v string) error {
-	low, high, isRange := strings.Cut(v, "-")
-	if !isRange {
-		high = low
-	}
-	if err := errors.Join(duration(&r.DelayMin, low), duration(&r.DelayMax, high)); err != nil || r.DelayMax < r.DelayMin || r.DelayMax == 0 {
-		return errors.New("want a duration or a range of them: 2s, 1s-3s")
-	}
-	return nil
-}
-
-// nth reads 3, 3- and 3-5.
-func nth(r *Rule, v string) error {
-	low, high, isRange := strings.Cut(v, "-")
-	err := number(&r.First, low, 1<<30)
-	switch {
-	case !isRange:
-		r.Last = r.First
-	case high != "":
-		err = errors.Join(err, number(&r.Last, high, 1<<30))
-	}
-	if err != nil || r.Last > 0 && r.Last < r.First {
-		return errors.New("want the number of a call, or a range: 3, 3-, 3-5")
-	}
-	return nil
-}
-
-func probability(r *Rule, v string) (err error) {
-	if r.Probability, err = strconv.ParseFloat(v, 64); err != nil || !(r.Probability > 0 && r.Probability <= 1) {
-		return errors.New("want a number above 0, up to 1")
-	}
-	return nil
-}
-
-// code reads DeadlineExceeded.
-func code(to *codes.Code, v string) error {
-	for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
-		if strings.EqualFold(c.String(), v) {
-			*to = c
-			return nil
-		}
-	}
-	return errors.New("want a gRPC code, for example DeadlineExceeded")
-}
-
-func assignment(to *[]Assignment, v string) error {
-	field, value, ok := strings.Cut(v, "=")
-	if !ok || field == "" {
-		return errors.New("want PATH=VALUE, for example status.exitCode=0")
-	}
-	*to = append(*to, Assignment{field, value})
-	return nil
+	return r.checkMethod()
 }

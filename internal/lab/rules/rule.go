@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"fmt"
-	"hash/fnv"
 	"path"
 	"strconv"
 	"strings"
@@ -18,6 +16,8 @@ import (
 type Rule struct {
 	// Source is where the rule was read: FILE:LINE, or the flag.
 	Source string
+	// Text is the rule as Parse reads it.
+	Text   string
 	Method string // pattern
 	Pod    string // pattern of [NAMESPACE/]POD
 	// Container is a pattern.
@@ -28,7 +28,7 @@ type Rule struct {
 	// Probability is of a matching call, with Seed; 0 for every one.
 	Probability float64
 	Seed        uint64
-	// From and Until are since the proxy began; Until is 0 for no end.
+	// From and Until are since the rule was added; Until is 0 for no end.
 	From, Until time.Duration
 	// Where has to be so of an answer, or of an entry of a list, that is changed.
 	Where []Assignment
@@ -48,7 +48,8 @@ type Rule struct {
 	Stale              time.Duration // how old an answer may be that is given again
 	Drop               bool          // messages of a stream
 	Reorder            bool          // each message of a stream after the next one
-	End                bool          // of a stream, as soon as it begins
+	End                bool          // of a stream
+	After              int           // messages of a stream that pass before Error, Hang, End and Close
 	Close              bool          // of the caller's connection
 }
 
@@ -67,37 +68,62 @@ type Call struct {
 	Caller relay.Caller
 	// List: the answer has entries, which Pod and Container select.
 	List bool
+	// Stream: the method streams answers.
+	Stream bool
 	// Message: it is one of the messages of a stream, not its begin.
 	Message bool
+	// Passed is the number of messages of a stream that its caller has.
+	Passed int
 }
+
+// changesFields reports whether the act is on fields of answers.
+func (r *Rule) changesFields() bool { return len(r.Set)+len(r.Unset) > 0 }
+
+// changesEntries reports whether the act is on the entries of lists.
+func (r *Rule) changesEntries() bool { return r.Omit || r.Copies > 0 || r.Fill > 0 }
 
 // changesAnswer reports whether the act is on answers.
-func (r *Rule) changesAnswer() bool {
-	return len(r.Set)+len(r.Unset) > 0 || r.Omit || r.Copies > 0 || r.Fill > 0
-}
+func (r *Rule) changesAnswer() bool { return r.changesFields() || r.changesEntries() }
 
-// onMessages reports whether the act is on the messages of a stream.
-func (r *Rule) onMessages() bool {
-	return r.Drop || r.Reorder || r.Repeat > 0 || r.DelayMax > 0 || r.changesAnswer()
-}
-
-// endsCall reports whether the act ends the call before the runtime is called.
+// endsCall reports whether the act ends a call, whatever the runtime answers.
 func (r *Rule) endsCall() bool {
 	return r.Error != codes.OK || r.Hang || r.End || r.Close
 }
 
-// matches reports whether a call is one that the rule is for, whatever its number.
-func (r *Rule) matches(c Call, stream bool, elapsed time.Duration) bool {
-	if !matchText(r.Method, c.Method) || elapsed < r.From || r.Until > 0 && elapsed >= r.Until {
-		return false
+// ends reports whether nothing is left of a call that other rules could be for.
+func (r *Rule) ends(c Call) bool {
+	switch {
+	case c.Message:
+		return r.Drop
+	case r.Lost != codes.OK && !c.Stream:
+		return false // the runtime is called
 	}
-	if stream && c.Message != (r.onMessages() && !r.endsCall()) {
+	return r.endsCall()
+}
+
+// acts reports whether the rule does something with a call: what is of messages does nothing
+// with a call that has one answer.
+func (r *Rule) acts(c Call) bool {
+	changes := r.Repeat > 0 || r.DelayMax > 0 || r.changesFields() || c.List && r.changesEntries()
+	switch {
+	case !c.Stream:
+		return r.After == 0 && (changes || r.Error != codes.OK || r.Hang || r.Close || r.Lost != codes.OK || r.Stale > 0)
+	case r.endsCall():
+		return !c.Message && c.Passed == r.After
+	}
+	return c.Message && (changes || r.Drop || r.Reorder)
+}
+
+// matches reports whether a call is one that the rule is for, whatever its number. elapsed is
+// since the rule was added.
+func (r *Rule) matches(c Call, elapsed time.Duration) bool {
+	if !matchText(r.Method, c.Method) || elapsed < r.From || r.Until > 0 && elapsed >= r.Until || !r.acts(c) {
 		return false
 	}
 	if r.Caller != "" && r.Caller != strconv.Itoa(c.Caller.PID) && !matchText(r.Caller, c.Caller.Comm) {
 		return false
 	}
-	return c.List || r.selects(c.Target)
+	return c.List && r.changesAnswer() || r.selects(c.Target)
 }
 
 // selects reports whether the rule is for a pod or container.
@@ -116,64 +142,4 @@ func matchText(pattern, text string) bool {
 	}
 	ok, err := path.Match(pattern, text)
 	return ok && err == nil
-}
-
-// Counted is a rule with what it did.
-type Counted struct {
-	Rule
-	Seen  int // calls that matched
-	Fired int
-}
-
-// Set is rules that count. The zero value has none.
-type Set struct{ Rules []*Counted }
-
-// NewSet returns a set of rules that have not fired.
-func NewSet(all []Rule) *Set {
-	s := &Set{}
-	for _, r := range all {
-		s.Rules = append(s.Rules, &Counted{Rule: r})
-	}
-	return s
-}
-
-// Decide returns the rules that fire for a call, in their order. stream says that the method
-// streams answers.
-func (s *Set) Decide(c Call, stream bool, elapsed time.Duration) []*Firing {
-	var fired []*Firing
-	for i, r := range s.Rules {
-		if !r.matches(c, stream, elapsed) {
-			continue
-		}
-		r.Seen++
-		if r.Seen < r.First || r.Last > 0 && r.Seen > r.Last {
-			continue
-		}
-		chance := draw(r.Seed, i, r.Seen)
-		if r.Probability > 0 && chance >= r.Probability {
-			continue
-		}
-		r.Fired++
-		delay := r.DelayMin + time.Duration(draw(r.Seed, i, -r.Seen)*float64(r.DelayMax-r.DelayMin))
-		fired = append(fired, &Firing{Rule: &r.Rule, Number: r.Fired, Delay: delay})
-	}
-	return fired
-}
-
-// Firing is a rule that fires.
-type Firing struct {
-	*Rule
-	Number int           // of the firings of the rule, from 1
-	Delay  time.Duration // as drawn
-}
-
-// draw returns a number from 0 to less than 1 that is of a seed, a rule and a call.
-func draw(seed uint64, rule, call int) float64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%d/%d/%d", seed, rule, call)
-	x := h.Sum64() // its low bits differ most: mix them upwards
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	return float64(x>>11) / (1 << 53)
 }

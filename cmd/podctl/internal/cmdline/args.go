@@ -53,7 +53,8 @@ type Args struct {
 	// ByName: a pod has to be named by its name, not by an id.
 	ByName bool
 	// Words are choices: the only argument if Of is Word, else one that may stand before
-	// the others. Name is the name of the choice in the usage if Of is Word.
+	// the others. Name is the name of the choice in the usage if Of is Word, or of a
+	// subcommand if the command is no group.
 	Words []Choice
 	Name  string
 	// Rest is what follows.

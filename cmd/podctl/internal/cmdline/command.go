@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -22,7 +23,7 @@ type Command struct {
 	OnUsageError cli.OnUsageErrorFunc
 	// Hidden commands are not in the help.
 	Hidden bool
-	// Subcommands make it a group, whose action only explains them.
+	// Subcommands make a command without an Action a group, whose action only explains them.
 	Subcommands []*Command
 
 	// Effect is what the command does to the node.
@@ -118,7 +119,7 @@ func (c *Command) Details() string {
 // ArgsUsage is the arguments as the help shows them.
 func (c *Command) ArgsUsage() string {
 	if len(c.Subcommands) > 0 {
-		return "COMMAND"
+		return cmp.Or(c.Args.Name, "COMMAND")
 	}
 	return c.Args.Usage()
 }

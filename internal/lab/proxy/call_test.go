@@ -1,0 +1,60 @@
+package proxy
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/lab/relay"
+)
+
+func TestUnknownMethodsPass(t *testing.T) {
+	inWorld(t, parse(t, "method=* error=Internal"), func(w *world) {
+		var answer []byte
+		request := []byte{}
+		err := w.conn.Invoke(w.Context(), "/runtime.v9.RuntimeService/New", &request, &answer, grpc.ForceCodecV2(relay.Codec{}))
+		w.wants(err, codes.Unimplemented)
+	})
+}
+
+func TestRepeatedCall(t *testing.T) {
+	inWorld(t, parse(t, "method=RemovePodSandbox repeat=1"), func(w *world) {
+		_, err := w.cri.RemovePodSandbox(w.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: w.sandboxes()[0].GetId()})
+		w.wants(err, codes.OK) // it is idempotent
+		if n := len(w.sim.Calls("RemovePodSandbox")); n != 2 {
+			w.Errorf("%d calls", n)
+		}
+	})
+}
+
+func TestPodIsMatchedByName(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		all := w.sandboxes()
+		w.containers()
+		name := all[0].GetMetadata().GetName()
+		w.rules("method=PodSandboxStatus pod=" + name + " error=Internal")
+		for i, want := range []codes.Code{codes.Internal, codes.OK} {
+			_, err := w.cri.PodSandboxStatus(w.Context(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: all[i].GetId()})
+			w.wants(err, want)
+		}
+		if r := w.proxy.Rules()[0]; r.Seen != 1 || r.Fired != 1 {
+			t.Error(r)
+		}
+	})
+}
+
+func TestDeadlineAndCancellationPass(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		w.sim.Hang("Status", "")
+		_, err := w.cri.Status(w.within(3*time.Second), &runtimeapi.StatusRequest{})
+		w.wants(err, codes.DeadlineExceeded)
+		ctx, cancel := context.WithCancel(w.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err = w.cri.Status(ctx, &runtimeapi.StatusRequest{})
+		w.wants(err, codes.Canceled)
+	})
+}
