@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"path"
 	"time"
 
@@ -90,15 +92,20 @@ func (c *call) before(fired []*rules.Firing) (ended bool, err error) {
 		case f.Lost != codes.OK && !c.what.Stream:
 		case f.Error != codes.OK:
 			c.closeIf(f)
-			return true, status.Error(f.Error, f.Message)
+			return true, failure(f.Error, f)
 		case f.Close:
 			c.closeIf(f)
-			return true, status.Error(codes.Unavailable, "closed by a rule")
+			return true, failure(codes.Unavailable, f)
 		case f.End && c.what.Stream:
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// failure is the caller's error; without a message it names the rule.
+func failure(code codes.Code, f *rules.Firing) error {
+	return status.Error(code, cmp.Or(f.Message, fmt.Sprintf("rule %d of podctl proxy", f.Number)))
 }
 
 // closeIf closes the caller's connection if the rule says so.
@@ -127,7 +134,7 @@ func (c *call) unary(fired []*rules.Firing) error {
 	for _, f := range fired {
 		if f.Lost != codes.OK {
 			c.closeIf(f)
-			return status.Error(f.Lost, f.Message)
+			return failure(f.Lost, f)
 		}
 	}
 	if answer, err = c.changed(answer, fired); err != nil {

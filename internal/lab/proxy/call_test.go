@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/lab/relay"
@@ -57,4 +58,18 @@ func TestDeadlineAndCancellationPass(t *testing.T) {
 		_, err = w.cri.Status(ctx, &runtimeapi.StatusRequest{})
 		w.wants(err, codes.Canceled)
 	})
+}
+
+func TestErrorWithoutAMessageNamesItsRule(t *testing.T) {
+	for text, want := range map[string]string{
+		"error=Internal": "rule 2 of podctl proxy", "lost=Internal": "rule 2 of podctl proxy", `error=Internal message="too late"`: "too late", `lost=Internal message=lost`: "lost",
+	} {
+		inWorld(t, parse(t, "method=Status delay=1s", "method=Version "+text), func(w *world) {
+			_, err := w.cri.Version(w.Context(), &runtimeapi.VersionRequest{})
+			w.wants(err, codes.Internal)
+			if got := status.Convert(err).Message(); got != want {
+				w.Errorf("%s: %q, want %q", text, got, want)
+			}
+		})
+	}
 }

@@ -6,6 +6,8 @@
 //	                              ▼
 //	                           Options.Fired
 //
+//	AskRules ─► RulesSocket ─► RulesHandler ─► rules.Set.Apply
+//
 // Methods that are not of the CRI pass as bytes. Deadlines, cancellation, metadata and
 // statuses pass. Each call has a goroutine; Fired is called under the lock of the rules and
 // must not block.

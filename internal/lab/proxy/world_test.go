@@ -55,7 +55,9 @@ func inWorld(t *testing.T, all []rules.Rule, f func(w *world)) {
 		f(w)
 		_ = w.conn.Close()
 		w.proxy.Close()
-		<-served
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
 		w.sim.Close()
 	})
 }

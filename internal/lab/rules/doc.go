@@ -3,7 +3,7 @@
 //
 //	text ── Parse, ParseFile ──► Rule ─┐
 //	Call, time since the start ────────┴─► Set.Decide ──► the rules that fire
-//	                                       Edit ──► the answer, changed
+//	Change ──────────────────────────────► Set.Apply      Edit ──► the answer, changed
 //
 // Everything is pure: the same rules, seeds, calls and times have the same outcome. The
 // package does no I/O and takes no locks; a Set is of one goroutine at a time.

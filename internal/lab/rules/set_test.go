@@ -19,7 +19,7 @@ func shown(s *Set) string {
 // some returns rules that fire for the second call, with names.
 func some(t *testing.T, names string) (all []Rule) {
 	t.Helper()
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		all = append(all, parse(t, "method=Version delay=1s nth=2 message="+name))
 	}
 	return all

@@ -52,7 +52,7 @@ func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) (err error) {
 		if c.RemoveAll && o.file != "" {
 			unfollowed = "; " + o.file + " is not followed any more"
 		}
-		fmt.Fprintf(u.Errw, "podctl proxy rules: %s%s\n", output.Plural(n, "rule"), unfollowed)
+		fmt.Fprintf(u.Errw, "rules changed: %s%s\n", output.Plural(n, "rule"), unfollowed)
 	}), nil)
 	defer func() { err = errors.Join(err, api.Close()) }()
 	l, err := ownsocket.Listen(o.listen)
