@@ -1,6 +1,6 @@
 // Package worker drives each pod through its life: Syncing → Terminating →
 // Terminated → Finished. It decides; what is decided is done by Ops. It is
-// podctl's pkg/kubelet/pod_workers.go, and docs/worker.md has its table.
+// podctl's pkg/kubelet/pod_workers.go, and docs/worker.md has the phases.
 //
 // The idea: what an event does to a pod is one pure function,
 //
