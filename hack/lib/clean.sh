@@ -63,7 +63,7 @@ shims() {
 	for dir in /proc/[0-9]*; do
 		read -r comm 2>/dev/null <"$dir/comm" || continue
 		case $comm in
-		containerd-shim* | conmon | runc* | crio | pinns)
+		containerd-shim* | conmon | runc* | crun* | crio | pinns)
 			if { tr '\0' '\n' <"$dir/cmdline"; } 2>/dev/null | grep -qE -- "^(--?[a-z-]+=)?($RUN|$LIB)/"; then
 				echo "${dir#/proc/}"
 			fi
@@ -73,7 +73,7 @@ shims() {
 }
 
 # container_cgroups prints the cgroup directories of all containers, from
-# runc's own state and, where it got no further, from their bundles. Everything
+# the state of runc and crun and, where they got no further, from their bundles. Everything
 # in them will be killed, so each must have the container's id in its name.
 container_cgroups() {
 	local file path dir
@@ -82,10 +82,11 @@ container_cgroups() {
 		dir=${file%/state.json}
 		jq -r '.cgroup_paths[]' "$file" | existing_groups "${dir##*/}"
 	done
-	for file in "$RUN"/state/io.containerd.runtime.v2.task/*/*/config.json "$RUN"/storage/*-containers/*/userdata/config.json; do
+	for file in "$RUN"/crun/{,k8s.io/}*/status \
+		"$RUN"/state/io.containerd.runtime.v2.task/*/*/config.json "$RUN"/storage/*-containers/*/userdata/config.json; do
 		[[ -f $file ]] || continue
-		path=$(jq -r '.linux.cgroupsPath // empty' "$file")
-		dir=${file%/config.json} dir=${dir%/userdata}
+		path=$(jq -r '."cgroup-path" // .linux.cgroupsPath // empty' "$file")
+		dir=${file%/*} dir=${dir%/userdata}
 		printf "%s\n" "/sys/fs/cgroup$path" /sys/fs/cgroup/*"$path" | existing_groups "${dir##*/}"
 	done
 }

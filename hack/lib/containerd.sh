@@ -17,6 +17,7 @@ install_containerd() {
 	[[ -d $CONTAINERD_DIR ]] || say "building containerd $CONTAINERD_VERSION, once: this takes a minute or two"
 	once "$CONTAINERD_DIR" go_install_containerd || unsupported "cannot build containerd $CONTAINERD_VERSION"
 	(install_runc) || say "no runc $RUNC_VERSION: no pods with user namespaces"
+	(install_crun) || say "no crun: no handler crun"
 }
 
 install_runc() {
@@ -108,6 +109,7 @@ configure_containerd() {
 	handler io.containerd.cri.v1.runtime runc runc
 	handler io.containerd.cri.v1.runtime runc-second runc
 	[[ ! -x $RUNC_DIR/runc ]] || handler io.containerd.cri.v1.runtime runc-userns "$RUNC_DIR/runc"
+	! has_crun || handler io.containerd.cri.v1.runtime crun "$(oci_runtime crun)"
 }
 
 configure_containerd_distro() { write_containerd_1_toml; }

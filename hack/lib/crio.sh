@@ -10,6 +10,7 @@ install_crio() {
 	# Without nft, CRI-O 1.34 crashes at the first pod with a host port.
 	install_packages conmon conmon skopeo skopeo nft nftables gcc gcc pkg-config pkg-config \
 		/usr/include/seccomp.h libseccomp-dev /usr/include/stdio.h libc6-dev
+	(install_crun) || say "no crun: no handler crun"
 	[[ -d $CRIO_DIR ]] || say "building CRI-O $CRIO_VERSION, once: this takes a few minutes"
 	once "$CRIO_DIR" go_build_crio || unsupported "cannot build CRI-O $CRIO_VERSION"
 }
@@ -70,11 +71,6 @@ write_crio_conf() {
 		hooks_dir = []
 		irqbalance_config_file = ""
 		irqbalance_config_restore_file = "disable"
-		[crio.runtime.runtimes.runc]
-		runtime_path = "$(runc_path)"
-		runtime_type = "oci"
-		runtime_root = "$RUN/runc"
-		monitor_path = "$(command -v conmon)"
 		[crio.image]
 		pause_image = "$PAUSE_IMAGE"
 		pause_command = "/pause"
@@ -86,42 +82,19 @@ write_crio_conf() {
 		[crio.nri]
 		enable_nri = false
 	EOF
+	crio_handler runc
+	! has_crun || crio_handler crun
 }
 
-# limits_huge_pages reports whether the kernel can limit huge pages by cgroup.
-limits_huge_pages() {
-	[[ -d /sys/fs/cgroup/hugetlb ]] || grep -qsw hugetlb /sys/fs/cgroup/cgroup.controllers
-}
-
-# runc_path prints runc, or a wrapper for what CRI-O has no switch for: on a host that may
-# not lower an oom_score_adj it raises a negative one to 0, and takes the capability for
-# that, which the host lacks, from processes; where the kernel has no limits of huge pages
-# it drops them.
-runc_path() {
-	local runc process=. config=.
-	runc=$(command -v runc)
-	may_raise_priority ||
-		process='if (.oomScoreAdj // 0) < 0 then .oomScoreAdj = 0 else . end | .capabilities[]? -= ["CAP_SYS_RESOURCE"]'
-	limits_huge_pages || config='del(.linux.resources.hugepageLimits)'
-	if [[ $process == . && $config == . ]]; then
-		echo "$runc"
-		return
-	fi
-	cat >"$RUN/runc.sh" <<-EOF
-		#!/bin/bash
-		change() { jq -c "\$2" "\$1" >"\$1.new" && mv "\$1.new" "\$1"; }
-		previous=
-		for argument; do
-			case \$previous in
-			--bundle | -b) change "\$argument/config.json" '.process |= ($process) | $config' ;;
-			--process | -p) change "\$argument" '$process' ;;
-			esac
-			previous=\$argument
-		done
-		exec "$runc" "\$@"
+# crio_handler adds a runtime handler, which is named after its OCI runtime.
+crio_handler() {
+	cat >>"$RUN/crio.conf" <<-EOF
+		[crio.runtime.runtimes.$1]
+		runtime_path = "$(oci_runtime "$1")"
+		runtime_type = "oci"
+		runtime_root = "$RUN/$1"
+		monitor_path = "$(command -v conmon)"
 	EOF
-	chmod +x "$RUN/runc.sh"
-	echo "$RUN/runc.sh"
 }
 
 load_images_crio() {

@@ -32,6 +32,8 @@ containers, and is what runs in them. The pods are in the namespace ` + "`" + co
 Ctrl-C, and before the next ` + "`podctl conform`" + ` if it was killed. A runtime that a kubelet uses is refused. Single calls and
 single containers are for [critest](https://github.com/kubernetes-sigs/cri-tools/blob/master/docs/validation.md).
 
+In parentheses is the runtime handler; the default one is Debian's runc.
+
 `
 
 func main() {
@@ -60,7 +62,7 @@ func page(w io.Writer, files []string) error {
 		}
 		c := column{results[0].Runtime, map[string]conform.Result{}}
 		if _, handler, ok := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), ","); ok {
-			c.name += ", handler " + handler
+			c.name += " (" + handler + ")"
 		}
 		for _, r := range results {
 			c.results[r.Name] = r
@@ -75,6 +77,8 @@ func page(w io.Writer, files []string) error {
 	fmt.Fprintln(&table, "\n|---|---|"+strings.Repeat("---|", len(columns)))
 	for _, b := range conform.All() {
 		fmt.Fprintf(&table, "| `%s` | %s |", b.Name, strings.ReplaceAll(b.About, "|", `\|`))
+		var said []string
+		runtimes := map[string][]string{}
 		for _, c := range columns {
 			r := c.results[b.Name]
 			mark := string(r.Verdict)
@@ -83,8 +87,19 @@ func page(w io.Writer, files []string) error {
 			}
 			fmt.Fprintf(&table, " %s |", mark)
 			if r.Detail != "" {
-				fmt.Fprintf(&details, "* `%s`, %s: %s%s\n", b.Name, c.name, strings.TrimSpace(r.Detail), link(r.Known))
+				text := strings.Join(strings.Fields(r.Detail), " ") + link(r.Known)
+				if runtimes[text] == nil {
+					said = append(said, text)
+				}
+				runtimes[text] = append(runtimes[text], c.name)
 			}
+		}
+		for _, text := range said {
+			who := strings.Join(runtimes[text], ", ")
+			if len(runtimes[text]) == len(columns) {
+				who = "all"
+			}
+			fmt.Fprintf(&details, "* `%s`, %s: %s\n", b.Name, who, text)
 		}
 		fmt.Fprintln(&table)
 	}

@@ -195,7 +195,7 @@ func (in *Instance) shims() []string {
 }
 
 func isShim(program string) bool {
-	return strings.HasPrefix(program, "containerd-shim") || program == "runc" || program == "conmon"
+	return strings.HasPrefix(program, "containerd-shim") || program == "runc" || program == "crun" || program == "conmon"
 }
 
 // arguments returns a process's command line; none if it is gone or a zombie.

@@ -83,6 +83,28 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestKnownDeviation: a pod that does not come so far is not what the runtime is known for.
+func TestKnownDeviation(t *testing.T) {
+	oom := behaviour(t, "oom-kill-of-a-child")
+	for _, late := range []bool{false, true} {
+		r := oom.Judged(&conform.Seen{Late: late}, "containerd", "v2.4.2")
+		if r.Verdict != conform.Deviates || r.Unexpected() != late {
+			t.Errorf("late %t: %s, known %v", late, r.Verdict, r.Known)
+		}
+	}
+}
+
+// TestGuaranteedWhereNoScoreCanBeLowered: it is the host's then, or that of containerd's shim.
+func TestGuaranteedWhereNoScoreCanBeLowered(t *testing.T) {
+	for score, want := range map[string]conform.Verdict{"-997": conform.OK, "0": conform.Unsupported, "1": conform.Unsupported, "2": conform.Deviates, "-1": conform.Deviates} {
+		facts := []conform.Line{{Text: conform.FactsPrefix + `{"oomScoreAdj":` + score + `}`}}
+		r := behaviour(t, "guaranteed").Judged(&conform.Seen{Lines: map[string][]conform.Line{"c": facts}}, "containerd", "v2.4.2")
+		if r.Verdict != want {
+			t.Errorf("%s: %s %q", score, r.Verdict, r.Detail)
+		}
+	}
+}
+
 func TestParseLogJoinsPartsByStream(t *testing.T) {
 	const log = "2026-01-02T15:04:05.1Z stdout P one \n2026-01-02T15:04:05.2Z stderr F other\n2026-01-02T15:04:05.3Z stdout F line\nbroken\n2026-01-02T15:04:05.4Z stdout F \n"
 	var got []string

@@ -106,7 +106,7 @@ containers: [{name: c, args: ["write:/v/x=1", "facts:/v/x"], volumeMounts: [{nam
 			if h.UserNamespaces {
 				return ""
 			}
-			return "the runtime says that the handler has no user namespaces"
+			return "the runtime says that the handler has no user namespaces: they need runc 1.2 or crun 1.9"
 		},
 		Judge: func(s *Seen, c *Check) {
 			f := s.facts(c, "c")

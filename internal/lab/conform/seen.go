@@ -170,7 +170,9 @@ func (b Behaviour) Judged(s *Seen, runtime, version string) Result {
 		r.Verdict, r.Detail = Unsupported, c.unsupported
 	case len(c.wrong) > 0:
 		r.Verdict, r.Detail = Deviates, strings.Join(c.wrong, "; ")
-		r.Known = known(b.Name, runtime, version)
+		if !s.Late { // nothing is known of a pod that did not come so far
+			r.Known = known(b.Name, runtime, version)
+		}
 	}
 	return r
 }
