@@ -276,6 +276,14 @@ func TestCallsAreObservedAndLogged(t *testing.T) {
 	})
 }
 
+// TestRuntimeHandlersAreSorted, in whatever order the runtime lists them.
+func TestRuntimeHandlersAreSorted(t *testing.T) {
+	s := runtimeStatus(&runtimeapi.StatusResponse{RuntimeHandlers: []*runtimeapi.RuntimeHandler{{Name: "runc"}, {Name: ""}, {Name: "crun"}}})
+	if want := []Handler{{Name: ""}, {Name: "crun"}, {Name: "runc"}}; !slices.Equal(s.Handlers, want) {
+		t.Errorf("%v, want %v", s.Handlers, want)
+	}
+}
+
 // TestRuntimeStatus: conditions, what is not reported, handlers.
 func TestRuntimeStatus(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {

@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,7 +47,7 @@ type RuntimeStatus struct {
 	Runtime, Network Condition
 	// Others are the runtime's own further conditions.
 	Others []Condition
-	// Handlers is empty where the runtime does not say.
+	// Handlers are sorted by name; none where the runtime does not say.
 	Handlers []Handler
 	// SupplementalGroupsPolicy reports whether the runtime honours the field of
 	// that name.
@@ -87,6 +88,8 @@ func runtimeStatus(r *runtimeapi.StatusResponse) RuntimeStatus {
 			UserNamespaces:          h.GetFeatures().GetUserNamespaces(),
 		})
 	}
+	// CRI-O lists them in any order.
+	slices.SortFunc(s.Handlers, func(a, b Handler) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
 

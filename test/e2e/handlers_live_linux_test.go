@@ -20,12 +20,12 @@ func handlerDir(rt *live.Instance, handler string) string {
 	return filepath.Join(filepath.Dir(strings.TrimPrefix(rt.Endpoint, "unix://")), handler, "k8s.io")
 }
 
-// oneHandler skips a test that needs a runtime with several handlers: CRI-O is
-// set up with one.
-func oneHandler(t *testing.T, rt *live.Instance) {
+// runcHandlers skips a test that needs several handlers with runc: CRI-O is set up
+// with one.
+func runcHandlers(t *testing.T, rt *live.Instance) {
 	t.Helper()
 	if strings.HasPrefix(rt.Kind, live.CRIO) {
-		t.Skipf("%s has one handler here", rt.Kind)
+		t.Skipf("%s has one handler with runc here", rt.Kind)
 	}
 }
 
@@ -51,7 +51,7 @@ func userNamespaces(t *testing.T, rt *live.Instance) {
 // and the container are found where that handler keeps them.
 func TestRuntimeClassSelectsHandler(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		oneHandler(t, rt)
+		runcHandlers(t, rt)
 		for class, flags := range map[string][]string{"runc-second": {"-"}, "mapped": {"--runtime-class", "mapped=runc-second", "-"}} {
 			p := at(t, rt)
 			proc := p.start(p.marked("classy", "echo up >> /mark/service; until test -e /mark/end; do sleep 0.1; done", never, brief, "runtimeClassName: "+class), flags...)
@@ -86,7 +86,7 @@ func TestUnknownRuntimeClassIsAnError(t *testing.T) {
 		}
 		code := proc.wait()
 		out, errw := proc.output()
-		if want := `runtime class "kata": the runtime has no handler of that name`; code != 1 || out != "" || !strings.Contains(errw, want) || !strings.Contains(errw, "hint: it has runc") {
+		if want := `runtime class "kata": the runtime has no handler of that name`; code != 1 || out != "" || !strings.Contains(errw, want) || !strings.Contains(errw, "hint: it has crun, runc") {
 			t.Errorf("exit code %d, want %q\n%s%s", code, want, out, errw)
 		}
 	})
@@ -97,7 +97,7 @@ func TestUnknownRuntimeClassIsAnError(t *testing.T) {
 // root's on the host all the same.
 func TestUserNamespacePerPod(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
-		oneHandler(t, rt)
+		runcHandlers(t, rt)
 		p := at(t, rt)
 		users := func(name, handler string) string {
 			return strings.Replace(p.mountPod(mounts{

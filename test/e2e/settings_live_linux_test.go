@@ -113,7 +113,7 @@ func TestProcIsUnmaskedInAUserNamespace(t *testing.T) {
 		if rt.Kind == live.Distro || rt.Kind == live.Containerd17 {
 			t.Skipf("%s has no user namespaces", rt.Kind)
 		}
-		oneHandler(t, rt)
+		runcHandlers(t, rt)
 		userNamespaces(t, rt)
 		mounted := `echo "masked=$(grep -c ' /proc/' /proc/mounts)"`
 		users := []string{never, "hostUsers: false", "runtimeClassName: runc-userns"}
