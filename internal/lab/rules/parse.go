@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/grpc/codes"
 
 	"github.com/podctl/podctl/internal/sys/bounded"
 )
@@ -205,6 +206,8 @@ func (r *Rule) check() error {
 		return errors.New("until is not after from")
 	case r.After > 0 && !r.endsCall():
 		return errors.New("after is when a stream has an error, hangs, ends or is closed: give the rule error, hang, end or close")
+	case r.endsCall() && r.Lost == codes.OK && (r.changesAnswer() || r.Stale > 0 || r.Repeat > 0 || r.Drop || r.Reorder), r.Lost != codes.OK && r.changesAnswer():
+		return errors.New("error, hang, lost, end and close leave no answer: repeat, set, unset, omit, copies, fill, stale, drop and reorder are for another rule")
 	case len(r.Where) > 0 && !r.changesAnswer():
 		return errors.New("where is of an answer that is changed: give the rule set, unset, omit, copies or fill")
 	}

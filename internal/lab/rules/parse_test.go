@@ -57,6 +57,9 @@ func TestParseRefuses(t *testing.T) {
 		"method=GetContainerEvents drop after=3":                "after is when",
 		"method=Version hang where=a=b":                         "where is of an answer",
 		"method=GetContainerEvents end pod=web":                 "of messages",
+		"method=Version error=Internal repeat=1":                "leave no answer",
+		"method=GetContainerEvents end drop":                    "leave no answer",
+		"method=ContainerStatus lost=Internal set=a=b":          "leave no answer",
 		"method=* hang message=" + strings.Repeat("x", maxText): "longer than",
 	} {
 		if _, err := Parse("--inject", text); err == nil || !strings.Contains(err.Error(), want) {
@@ -69,7 +72,7 @@ func TestParseRefuses(t *testing.T) {
 func TestParseAcceptsPatternsOfSeveralKinds(t *testing.T) {
 	for _, text := range []string{
 		"method=* drop", "method=* stale=5s", "method=*Containers fill=3", "method=* lost=Internal", "method=* pod=web error=Internal",
-		"method=GetContainerEvents drop pod=web", "method=GetContainerEvents end after=3 nth=1", "method=StreamContainers omit",
+		"method=GetContainerEvents drop pod=web", "method=GetContainerEvents end after=3 nth=1", "method=Version lost=Internal repeat=1 close", "method=StreamContainers omit",
 	} {
 		parse(t, text)
 	}

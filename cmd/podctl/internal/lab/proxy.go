@@ -29,21 +29,23 @@ func proxyCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Changes,
 		OnNodes: cmdline.NotOnNodes,
 		Args:    cmdline.Args{Name: "[rules]"},
-		Description: "Serves the runtime at another socket, until Ctrl-C. A rule is KEY=VALUE words, or in the file of --rules a\n" +
-			"YAML object with the same keys. The rules are those of --inject, then those of the file, which is followed: when it\n" +
-			"changes, its rules are replaced. podctl proxy rules changes them, too. Each firing is printed, and how often each\n" +
-			"rule fired at the end.\n\n" +
-			"A rule matches by method, pod ([NAMESPACE/]POD) and container, all three patterns; caller (pid or name),\n" +
-			"nth (3, 3-, 3-5: the number of the matching call), probability with seed, from and until (durations since the\n" +
-			"rule was added), and where=PATH=VALUE (a field of the answer). On lists, pod and container select entries.\n" +
-			"It does one or more of: error=CODE and message, delay=2s or 1s-3s, hang, lost=CODE (the runtime did the work,\n" +
-			"the answer is lost), repeat=N (more calls), set=PATH=VALUE and unset=PATH (a field of the answer or of each\n" +
-			"entry, as protobuf JSON names it), stale=5s (an answer of up to that age again), close (the connection); on\n" +
-			"lists omit, copies=N (of each entry) and fill=N (entries); on streams end, which like error, hang and close is\n" +
-			"at once or with after=N after N messages, and for each message drop, delay, repeat=N, reorder (after the next\n" +
-			"one), set and unset. A rule that does nothing with the methods that it matches is refused.\n\n" +
-			"   podctl proxy --listen /run/proxy.sock --inject 'method=StopContainer pod=web* error=DeadlineExceeded'\n" +
-			"   podctl proxy --listen /run/proxy.sock --inject 'method=List* delay=1s-3s probability=0.1 seed=7'\n" +
+		Description: "Serves the runtime at another socket, until Ctrl-C. A rule is KEY=VALUE words, or in the file of\n" +
+			"--rules a YAML object with the same keys. The rules are those of --inject, then those of the\n" +
+			"file, which is followed: when it changes, its rules are replaced. podctl proxy rules changes\n" +
+			"them, too. Each firing is printed, and how often each rule fired at the end.\n\n" +
+			"A rule matches by method, pod ([NAMESPACE/]POD) and container, all three patterns; caller (pid\n" +
+			"or name), nth (3, 3-, 3-5: the number of the matching call), probability with seed, from and\n" +
+			"until (durations since the rule was added), and where=PATH=VALUE (a field of the answer). On\n" +
+			"lists, pod and container select entries. It does one or more of: error=CODE and message,\n" +
+			"delay=2s or 1s-3s, hang, lost=CODE (the runtime did the work, the answer is lost), repeat=N\n" +
+			"(more calls), set=PATH=VALUE and unset=PATH (a field of the answer or of each entry, as protobuf\n" +
+			"JSON names it), stale=5s (an answer of up to that age again), close (the connection); on lists\n" +
+			"omit, copies=N (of each entry) and fill=N (entries); on streams end, which like error, hang and\n" +
+			"close is at once or with after=N after N messages, and for each message drop, delay, repeat=N,\n" +
+			"reorder (after the next one), set and unset. A rule that does nothing with the methods that it\n" +
+			"matches is refused.\n\n" +
+			"   podctl proxy --listen /run/proxy.sock --inject 'method=StopContainer pod=web* error=Internal'\n" +
+			"   podctl proxy --listen /run/proxy.sock --inject 'method=List* delay=1s-3s probability=0.1'\n" +
 			"   podctl proxy --listen /run/proxy.sock --inject 'method=GetContainerEvents drop nth=3-'\n" +
 			"   podctl proxy --listen /run/proxy.sock --inject 'method=GetContainerEvents hang after=100'\n" +
 			"   podctl -r sim: proxy --listen /run/proxy.sock --rules faults.yaml",

@@ -34,15 +34,16 @@ func proxyRulesCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.ChangesIf(changes, ""),
 		OnNodes: cmdline.NotOnNodes,
 		Data:    []any{proxy.Rule{}},
-		Description: "Each rule has a number, which stays with it. The rules of --rules and --add come after those that stay. A change\n" +
-			"with a mistake changes nothing. A rule that stays, or comes again with the same text, keeps its number and\n" +
-			"counts, and goes on with nth. Calls that have begun go on as they are.\n" +
-			"When the file of the proxy's own --rules changes, its rules are replaced by those in it, also the ones that were\n" +
-			"removed here by number; rules from elsewhere stay. --rules and --remove all end that, too: the file is not\n" +
-			"followed any more. podctl proxy --help says what a rule is.\n" +
+		Description: "Each rule has a number, which stays with it. The rules of --rules and --add come after those\n" +
+			"that stay. A change with a mistake changes nothing. A rule that stays, or comes again with the\n" +
+			"same text, keeps its number and counts, and goes on with nth. Calls that have begun go on as\n" +
+			"they are. When the file of the proxy's own --rules changes, its rules are replaced by those in\n" +
+			"it, also the ones that were removed here by number; rules from elsewhere stay. --rules and\n" +
+			"--remove all end that, too: the file is not followed any more. podctl proxy --help says what a\n" +
+			"rule is.\n" +
 			"-o is " + output.Formats + ".\n\n" +
 			"   podctl proxy rules --proxy /run/proxy.sock\n" +
-			"   podctl proxy rules --proxy /run/proxy.sock --add 'method=StopContainer pod=web* error=DeadlineExceeded'\n" +
+			"   podctl proxy rules --proxy /run/proxy.sock --add 'method=StopContainer error=Internal'\n" +
 			"   podctl proxy rules --proxy /run/proxy.sock --remove 2 --remove 3\n" +
 			"   podctl proxy rules --proxy /run/proxy.sock --rules faults.yaml",
 		Flags: append(shell.ListFlags(),

@@ -43,9 +43,13 @@ func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) (err error) {
 	if _, err := p.Follow(o.rules); err != nil {
 		return err
 	}
-	asked, err := ownsocket.Listen(proxy.RulesSocket(o.listen))
+	l, err := ownsocket.Listen(o.listen)
 	if err != nil {
 		return err
+	}
+	asked, err := ownsocket.Listen(proxy.RulesSocket(o.listen))
+	if err != nil {
+		return errors.Join(err, l.Close())
 	}
 	api := control.Serve(asked, p.RulesHandler(func(c rules.Change, n int) {
 		unfollowed := ""
@@ -55,10 +59,6 @@ func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) (err error) {
 		fmt.Fprintf(u.Errw, "rules changed: %s%s\n", output.Plural(n, "rule"), unfollowed)
 	}), nil)
 	defer func() { err = errors.Join(err, api.Close()) }()
-	l, err := ownsocket.Listen(o.listen)
-	if err != nil {
-		return err
-	}
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(l) }()
 	fmt.Fprintf(u.Errw, "serving %s at unix://%s, %s\n", runtime.endpoint.Runtime, o.listen, output.Plural(len(p.Rules()), "rule"))
