@@ -64,7 +64,8 @@
 //
 // # Differs from the kubelet in
 //
-//   - hints are used, where the kubelet 1.36 has on-demand relists alone
+//   - hints are used, as by the evented PLEG of the kubelet 1.37, which is off by default:
+//     its events, too, only ask for a relist
 //   - a full relist and relists of single pods run side by side; statuses are
 //     read in parallel, and one that hangs delays no other pod
 //   - an on-demand relist of a pod that is absent records "absent as of T" and

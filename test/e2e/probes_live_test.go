@@ -97,7 +97,7 @@ func TestProbes(t *testing.T) {
 		run.reported(1, "ready-http", "NotReady", "containers with unready status: [c]")
 		p.mark("on")
 		run.reported(2, "ready-http", "Ready", "")
-		if asked := p.marks("http"); len(asked) == 0 || asked[0] != "kube-probe/1.36|app|k|*/*" {
+		if asked := p.marks("http"); len(asked) == 0 || asked[0] != "kube-probe/1.37|app|k|*/*" {
 			t.Errorf("inside it was asked as %q", asked)
 		}
 
@@ -174,7 +174,7 @@ func TestHooks(t *testing.T) {
 		run.reported(1, "tcp", "Killing", "FailedPostStartHook")
 		run.reported(1, "tcp", "Exited", "")
 		for range 2 {
-			if got := <-asked; got != "kube-lifecycle/1.36|/begun" && got != "kube-lifecycle/1.36|/" {
+			if got := <-asked; got != "kube-lifecycle/1.37|/begun" && got != "kube-lifecycle/1.36|/" {
 				t.Errorf("the host was asked as %q", got)
 			}
 		}
@@ -183,7 +183,7 @@ func TestHooks(t *testing.T) {
 		run.signal(syscall.SIGINT)
 		run.wait()
 		p.has("exec", "up", "post", "pre", "term")
-		p.has("http", "http-kube-lifecycle/1.36", "term")
+		p.has("http", "http-kube-lifecycle/1.37", "term")
 		p.has("long", "term") // after its hook had the whole grace, in the two seconds left
 		if n := run.count("refused", "FailedPreStopHook", "PreStopHook failed"); n != 1 {
 			t.Errorf("%d failures of the hook to a port without a listener; want 1", n)

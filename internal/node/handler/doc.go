@@ -29,5 +29,5 @@
 //   - The command in the message of an exec probe that timed out is the one in
 //     the manifest, with its references to variables not expanded.
 //   - A header may have 64 KiB; texts of errors and a hook's output are cut to 10 KiB.
-//   - The user agents say 1.36 whatever podctl's version is.
+//   - The user agents have the version of the kubelet that is followed, not podctl's.
 package handler

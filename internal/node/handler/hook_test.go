@@ -111,7 +111,7 @@ func TestHTTPHookIgnoresStatus(t *testing.T) {
 		t.Fatalf("Run: %v; want any answer to do", err)
 	}
 	if got.Host != "app.example" || !slices.Equal(got.Header["X-A"], []string{"1", "2"}) || got.URL.String() != "/stop?now=1" ||
-		got.UserAgent() != "kube-lifecycle/1.36" || got.Header.Get("Accept") != "*/*" {
+		got.UserAgent() != "kube-lifecycle/"+kubernetes(t) || got.Header.Get("Accept") != "*/*" {
 		t.Errorf("request for %s of %s with %v", got.URL, got.Host, got.Header)
 	}
 }

@@ -17,8 +17,8 @@ import (
 
 // The user agents, with the kubelet's version: servers know them by these names.
 const (
-	probeAgent = "kube-probe/1.36"
-	hookAgent  = "kube-lifecycle/1.36"
+	probeAgent = "kube-probe/1.37"
+	hookAgent  = "kube-lifecycle/1.37"
 )
 
 // insecureTLSConfig: who asks a pod by its address cannot know its certificate.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +98,17 @@ func TestHTTPProbeResult(t *testing.T) {
 	}
 }
 
+// kubernetes is the version that the user agents have, 1.MINOR: that of the modules.
+func kubernetes(t *testing.T) string {
+	modules, err := os.ReadFile("../../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, version, _ := strings.Cut(string(modules), "k8s.io/api v0.")
+	minor, _, _ := strings.Cut(version, ".")
+	return "1." + minor
+}
+
 func TestHTTPProbeRequest(t *testing.T) {
 	var got *http.Request
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
@@ -105,10 +117,10 @@ func TestHTTPProbeRequest(t *testing.T) {
 		headers []v1.HTTPHeader
 		want    string
 	}{
-		{nil, "kube-probe/1.36 */* host"},
-		{[]v1.HTTPHeader{{Name: "Host", Value: "h"}}, "kube-probe/1.36 */* h"},
+		{nil, "kube-probe/" + kubernetes(t) + " */* host"},
+		{[]v1.HTTPHeader{{Name: "Host", Value: "h"}}, "kube-probe/" + kubernetes(t) + " */* h"},
 		{[]v1.HTTPHeader{{Name: "accept", Value: "text/plain"}, {Name: "User-Agent", Value: "me"}}, "me text/plain host"},
-		{[]v1.HTTPHeader{{Name: "Accept"}}, "kube-probe/1.36 - host"},
+		{[]v1.HTTPHeader{{Name: "Accept"}}, "kube-probe/" + kubernetes(t) + " - host"},
 	} {
 		target, get := targetOf(t, server.URL, "/")
 		get.HTTPHeaders, get.Port = c.headers, named("web")

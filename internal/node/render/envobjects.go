@@ -12,7 +12,7 @@ import (
 
 // setFrom sets a variable for each key of a ConfigMap or Secret, in the order
 // of the keys (the kubelet's order is random). Every key can be one: the
-// kubelet of v1.36 skips none.
+// kubelet of v1.37 skips none.
 func (e *environment) setFrom(from *v1.EnvFromSource, namespace string, objects *pod.Objects) error {
 	switch {
 	case from.ConfigMapRef != nil:

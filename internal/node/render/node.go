@@ -43,7 +43,7 @@ type Node struct {
 	// kubelet's is empty.
 	ClusterDomain string
 	// StopSignals makes lifecycle.stopSignal count, as the kubelet's feature
-	// gate ContainerStopSignals does: off by default in v1.36, on in podctl.
+	// gate ContainerStopSignals does: off by default in v1.37, on in podctl.
 	StopSignals bool
 	// PodsDir holds a directory per pod, LogDir the log directories, and
 	// SeccompDir the profiles that localhostProfile names.
