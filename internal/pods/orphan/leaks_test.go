@@ -103,7 +103,7 @@ func TestLeaksThatAreRemovedTogetherShareALook(t *testing.T) {
 			killing.Wait()
 			return len(rt.Calls("ListPodSandbox"))
 		}
-		if one, many := lists(1), lists(20); one == 0 || many != 2*one {
+		if one, many := lists(1), lists(20); one == 0 || many > 2*one {
 			t.Errorf("%d lists for one leak, %d for 20", one, many)
 		}
 	})
