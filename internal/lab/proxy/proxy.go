@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
@@ -18,6 +19,10 @@ import (
 
 // maxMessage bounds a message, in bytes: four times what the kubelet takes.
 const maxMessage = 64 << 20
+
+// reconnect finds a runtime that returns within 1.2 seconds, however long it was away: gRPC's own
+// takes up to two minutes.
+var reconnect = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}
 
 // Options are what New needs.
 type Options struct {
@@ -50,7 +55,8 @@ func New(o Options, set *rules.Set, names trace.Names) (*Proxy, error) {
 	var err error
 	p.runtime, err = grpc.NewClient("passthrough:runtime", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return o.Dial(ctx) }),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(relay.Codec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(relay.Codec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}))
 	if err != nil {
 		return nil, err
 	}
