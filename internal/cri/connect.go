@@ -58,6 +58,8 @@ type Client struct {
 	version Version
 	// own is nil but for the client of a node: see ForNode.
 	own *ownSandboxes
+	// changes is nil but for the client of a node.
+	changes *ownChanges
 }
 
 // ForNode returns a client on the same connections for a podctl that runs pods: each
@@ -66,7 +68,7 @@ type Client struct {
 func (c *Client) ForNode() *Client {
 	return &Client{
 		endpoint: c.endpoint, runtime: c.runtime, image: c.image, conns: c.conns, log: c.log, now: c.now,
-		conn: c.conn, imageConn: c.imageConn, sandboxes: c.sandboxes, containers: c.containers, version: c.version, own: newOwnSandboxes(),
+		conn: c.conn, imageConn: c.imageConn, sandboxes: c.sandboxes, containers: c.containers, version: c.version, own: newOwnSandboxes(), changes: newOwnChanges(),
 	}
 }
 

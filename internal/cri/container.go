@@ -21,6 +21,7 @@ func (c *Client) CreateContainer(ctx context.Context, sandboxID string, cfg *run
 	if r.ContainerId == "" {
 		return "", answerError("CreateContainer", objectOf(req), "the runtime answered without an id")
 	}
+	c.changes.create(cfg.GetLabels(), r.ContainerId, sandboxID)
 	return r.ContainerId, nil
 }
 
@@ -43,7 +44,7 @@ func (c *Client) StopContainer(ctx context.Context, id string, grace time.Durati
 // is gone is no error.
 func (c *Client) RemoveContainer(ctx context.Context, id string) error {
 	_, err := c.runtime.RemoveContainer(ctx, &runtimeapi.RemoveContainerRequest{ContainerId: id})
-	return gone(err)
+	return c.removed(id, err)
 }
 
 // ContainerStatus reads one container's status, with the message that it left

@@ -15,6 +15,7 @@ import (
 // of sandboxes and one of containers, in this order, so that no container is
 // seen without the sandbox that it was made in.
 func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
+	created := c.changes.createdFor("")
 	sandboxes, sv, err := c.listSandboxes(ctx)
 	if err != nil {
 		return nil, err
@@ -22,6 +23,14 @@ func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 	containers, cv, err := c.listContainers(ctx, sandboxes)
 	if err != nil {
 		return nil, err
+	}
+	l, same, err := c.withOwnChanges(ctx, created, lists{sandboxes, containers})
+	if err != nil {
+		return nil, err
+	}
+	if !same {
+		pods, _ := groupAll(l.sandboxes, l.containers, c.own)
+		return pods, nil
 	}
 	return c.grouped.podsOf([2]uint64{sv, cv}, func() (pods, strays []*pod.Pod) { return groupAll(sandboxes, containers, c.own) }), nil
 }
@@ -88,26 +97,31 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	if err != nil || whole {
 		return labelled, err
 	}
+	created := c.changes.createdFor(uid)
 	sandboxes, _, err := c.listSandboxes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	isOf := func(s sandboxEntry) bool { return s.uid == uid || separate && s.separate().uid == uid }
-	if labelled == nil && !slices.ContainsFunc(sandboxes, isOf) {
+	if labelled == nil && len(created) == 0 && !slices.ContainsFunc(sandboxes, isOf) {
 		return nil, nil
 	}
 	containers, _, err := c.listContainers(ctx, sandboxes)
 	if err != nil {
 		return nil, err
 	}
-	pods, _ := groupAll(sandboxes, containers, own)
+	l, _, err := c.withOwnChanges(ctx, created, lists{sandboxes, containers})
+	if err != nil {
+		return nil, err
+	}
+	pods, _ := groupAll(l.sandboxes, l.containers, own)
 	return find(pods, uid), nil
 }
 
 // listLabelled lists a pod by a UID label. whole reports whether that is the whole pod,
 // and nothing of another one.
 func (c *Client) listLabelled(ctx context.Context, label, uid types.UID, own *ownSandboxes) (p *pod.Pod, whole bool, err error) {
-	selector := map[string]string{pod.UIDLabel: string(label)}
+	created, selector := c.changes.createdFor(uid), map[string]string{pod.UIDLabel: string(label)}
 	sandboxes, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: &runtimeapi.PodSandboxFilter{LabelSelector: selector}})
 	if err != nil {
 		return nil, false, err
@@ -120,7 +134,11 @@ func (c *Client) listLabelled(ctx context.Context, label, uid types.UID, own *ow
 	for _, s := range sandboxes.Items {
 		ids[s.Id] = true
 	}
-	pods, _ := groupPods(convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry), own)
+	l, _, err := c.withOwnChanges(ctx, created, lists{convertAll(sandboxes.Items, toSandboxEntry), convertAll(containers.Containers, toContainerEntry)})
+	if err != nil {
+		return nil, false, err
+	}
+	pods, _ := groupPods(l.sandboxes, l.containers, own)
 	p = find(pods, uid)
 	outside := slices.ContainsFunc(containers.Containers, func(c *runtimeapi.Container) bool { return !ids[c.PodSandboxId] })
 	return p, p != nil && len(p.Sandboxes) > 0 && !outside &&

@@ -21,6 +21,7 @@ func (c *Client) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandboxCo
 		return "", answerError("RunPodSandbox", objectOf(req), "the runtime answered without an id")
 	}
 	c.own.created(r.PodSandboxId)
+	c.changes.create(cfg.GetLabels(), r.PodSandboxId, "")
 	return r.PodSandboxId, nil
 }
 
@@ -35,7 +36,15 @@ func (c *Client) StopPodSandbox(ctx context.Context, id string) error {
 // may be repeated; a sandbox that is gone is no error.
 func (c *Client) RemovePodSandbox(ctx context.Context, id string) error {
 	_, err := c.runtime.RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: id})
-	return gone(err)
+	return c.removed(id, err)
+}
+
+// removed notes a removal that was confirmed.
+func (c *Client) removed(id string, err error) error {
+	if err = gone(err); err == nil {
+		c.changes.remove(id, c.now())
+	}
+	return err
 }
 
 // gone makes success of ErrNotFound, where the CRI asks for it: containerd 1.6

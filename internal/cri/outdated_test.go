@@ -1,0 +1,87 @@
+package cri
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// inNode runs a test with the client of a node that runs a pod, and with lists from after that.
+func inNode(t *testing.T, f func(t *testing.T, r *sim.Runtime, c *Client, sandbox string, now lists)) {
+	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
+		c = c.ForNode()
+		sandbox, _ := runPod(t, c, "web", "sleep", "3600")
+		f(t, r, c, sandbox, listNow(t, c))
+	})
+}
+
+func listNow(t *testing.T, c *Client) (l lists) {
+	t.Helper()
+	var err error
+	if l.sandboxes, _, err = c.listSandboxes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l.containers, _, err = c.listContainers(t.Context(), l.sandboxes); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// wants fails the test unless a node takes a list of the runtime for another one.
+func (l lists) wants(t *testing.T, c *Client, want lists) {
+	t.Helper()
+	got, same, err := c.withOwnChanges(t.Context(), c.changes.createdFor(""), l)
+	diff := cmp.Diff(want, got, cmp.AllowUnexported(lists{}, sandboxEntry{}, containerEntry{}, identity{}),
+		cmpopts.IgnoreFields(pod.Container{}, "Image")) // a status has the name that it was resolved to
+	if err != nil || diff != "" {
+		t.Errorf("(-want +got), %v:\n%s", err, diff)
+	}
+	if same != (len(l.sandboxes) == len(want.sandboxes)) {
+		t.Errorf("same: %v", same)
+	}
+}
+
+func TestListWithoutCreatedPodHasIt(t *testing.T) {
+	inNode(t, func(t *testing.T, _ *sim.Runtime, c *Client, _ string, now lists) {
+		lists{}.wants(t, c, now)
+		now.wants(t, c, now)
+	})
+}
+
+func TestListWithoutPodRemovedByOthersHasNone(t *testing.T) {
+	inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, sandbox string, _ lists) {
+		if _, err := r.RemovePodSandbox(t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sandbox}); err != nil {
+			t.Fatal(err)
+		}
+		lists{}.wants(t, c, lists{})
+		if left := c.changes.createdFor(""); len(left) > 0 {
+			t.Errorf("asked for again: %v", left)
+		}
+	})
+}
+
+func TestListWithoutPodWhoseStatusFailsIsNone(t *testing.T) {
+	inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, _ string, _ lists) {
+		r.Inject(sim.Fault{Method: "ContainerStatus", Err: errNotRead, Times: -1})
+		if _, _, err := c.withOwnChanges(t.Context(), c.changes.createdFor(""), lists{}); err == nil {
+			t.Error("the list counts")
+		}
+	})
+}
+
+func TestListWithRemovedPodHasItNot(t *testing.T) {
+	inNode(t, func(t *testing.T, _ *sim.Runtime, c *Client, sandbox string, old lists) {
+		if err := c.RemovePodSandbox(t.Context(), sandbox); err != nil {
+			t.Fatal(err)
+		}
+		old.wants(t, c, listNow(t, c))
+		time.Sleep(keptRemovals + time.Second)
+		old.wants(t, c, old) // by now it is the runtime that has it still
+	})
+}
