@@ -22,8 +22,8 @@ const (
 	// ContainerChanged: a container is created, or its state is unknown. Diff
 	// returns it and the status is read; it is not delivered.
 	ContainerChanged EventType = "ContainerChanged"
-	// PodSync: sync the pod. Its status was reinspected without another event,
-	// or events were merged (see Event.Coalesced).
+	// PodSync: sync the pod. Its status was reinspected without another event, or does not
+	// arrive, or events were merged (see Event.Coalesced).
 	PodSync EventType = "PodSync"
 )
 
@@ -59,7 +59,7 @@ type Event struct {
 	// Pod is the listing that showed the change, or the last listing of a pod
 	// that is gone. It is nil if that is no longer known.
 	Pod *pod.Pod
-	// Status is what was read because of it: nil if the pod is gone.
+	// Status is what was read because of it: nil if the pod is gone, or its status does not arrive.
 	Status *pod.Status
 	// Coalesced is the number of events that this PodSync stands for besides
 	// itself; 0 for every other event.

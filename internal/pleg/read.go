@@ -115,16 +115,19 @@ func (l *loop) readFailed(r *statusRead, err error, now time.Time) {
 	if errors.Is(err, errDeadline) {
 		rec.stuck = true
 	}
+	var sync []Event
 	if now.Before(r.began.Add(l.opts.CallDeadline)) {
 		l.clearHang(rec)
 	} else {
 		if rec.hungSince.IsZero() {
+			sync = []Event{{PodUID: rec.uid, Type: PodSync, Namespace: r.pod.Namespace, Name: r.pod.Name, Source: r.source, At: r.stamp.at, Pod: r.pod}}
 			rec.hungSince = r.began
 			l.health.podHangs(Call{Op: opPodStatus, PodUID: rec.uid, Namespace: r.pod.Namespace, Name: r.pod.Name, Since: r.began})
 		}
 		err = inFlightError(r.pod, now.Sub(rec.hungSince))
 	}
 	l.cacheReadError(rec, r.pod, r.stamp, err, now)
+	l.subs.send(sync) // so that the error shows before the pod's next resync
 	if rec.unread {
 		l.evaluate(rec, now)
 	}

@@ -163,6 +163,9 @@ func eventDetail(ev plegstat.Event) string {
 		if ev.Coalesced > 0 {
 			return output.Plural(ev.Coalesced+1, "event") + " in one"
 		}
+		if ev.Status == nil {
+			return "status does not arrive"
+		}
 		return "reinspected"
 	case pleg.ContainerRemoved, pleg.ContainerChanged:
 	}
