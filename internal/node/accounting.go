@@ -32,7 +32,8 @@ func (t *podTable) accountResources(uid types.UID) {
 // nothingRuns reports whether nothing of a pod runs any more. What the entry says of the
 // phase may lag behind. t.mu is held.
 func (t *podTable) nothingRuns(e *entry) bool {
-	return e.hasEnded() || t.workers.IsPodKnownTerminated(e.UID())
+	return e.hasEnded() || t.workers.IsPodKnownTerminated(e.UID()) ||
+		e.Leaving() && !t.workers.IsPodKnown(e.UID()) // its leftovers are removed
 }
 
 // hasEnded reports whether nothing of the pod runs any more, as its entry knows.

@@ -42,7 +42,7 @@ type evictor struct {
 func (v *evictor) evict(ctx context.Context, p *v1.Pod, why event.Eviction) error {
 	v.pods.mu.Lock()
 	e := v.pods.get(p.UID)
-	gone := e == nil || e.Pod != p || !e.hasWorker() || e.stage == worker.Terminated || e.stage == worker.Finished
+	gone := e == nil || e.Pod != p || !e.hasWorker() || e.stage == worker.Terminated || v.pods.nothingRuns(e)
 	v.pods.mu.Unlock()
 	if gone {
 		return nil

@@ -104,6 +104,9 @@ func (n *Node) manifestOf(ctx context.Context, p *pod.Pod) (Desired, error) {
 			continue
 		}
 		raw, _, err := n.rt.Manifest(ctx, s.ID)
+		if errors.Is(err, cri.ErrNotFound) {
+			continue // it is listed only
+		}
 		if err != nil {
 			return Desired{}, err
 		}
