@@ -77,6 +77,7 @@ var verbs = map[string]func(h *history, args []string){
 		h.sim.SetEvents(sim.EventsEOF)
 		h.breaks(func() { h.sim.SetEvents(sim.EventsBroadcast) })
 	},
+	"rule": func(h *history, args []string) { h.rule(args[0], len(args) > 1) }, // NAME [whole]: a file of examples/faults
 	"calm": func(h *history, _ []string) { h.calm() },
 
 	// The disks of podctl and of the runtime are full, until calm.

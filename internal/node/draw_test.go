@@ -3,7 +3,10 @@ package node
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/internal/lab/rules"
 )
 
 // draw makes the acts of a seed.
@@ -51,7 +54,7 @@ func (d *drawing) ref(name string) string {
 }
 
 func (d *drawing) next() {
-	switch n := d.IntN(40); {
+	switch n := d.IntN(42); {
 	case d.killed && n < 20, n < 6:
 		d.killed = false
 		d.act("want%s settings=%d%s", pick(*d, "", "", "", " partly"), d.IntN(3), d.some())
@@ -83,8 +86,20 @@ func (d *drawing) next() {
 		for _, act := range pick(*d, gallery...) {
 			d.act("%s", act)
 		}
+	case n < 41:
+		d.rule()
 	default:
 		d.act("calm")
+	}
+}
+
+// rule has the rules of a file of examples/faults act.
+func (d *drawing) rule() {
+	name := pick(*d, galleryNames()...)
+	d.act("rule %s", name)
+	if slices.ContainsFunc(galleryRules()[name], func(r rules.Rule) bool { return r.End }) { // of streams that begin
+		d.act("crash")
+		d.act("recover")
 	}
 }
 

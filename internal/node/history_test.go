@@ -34,6 +34,11 @@ type history struct {
 	born    int
 	// down: the runtime is.
 	down bool
+	// proxy is between the podctls and the runtime; nil in a history without rules.
+	proxy *ruleProxy
+	// toldSuccess: the runtime has said of containers that failed that they ended with exit code 0, which
+	// a kubelet believes: a pod that is to run until it succeeds may have ended.
+	toldSuccess bool
 	// undo ends what is wrong.
 	undo []func()
 	// orders are those in flight.
@@ -56,6 +61,10 @@ func playHistory(t *testing.T, acts []string) outcome {
 		h := &history{world: w, judge: newJudge(w)}
 		w.watch, w.told = h.judge, h.say
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
+		if slices.ContainsFunc(acts, func(act string) bool { return strings.HasPrefix(act, "rule ") }) {
+			h.putProxy()
+			defer h.proxy.close()
+		}
 		ended := make(chan struct{})
 		go func() { // which may end at once
 			defer close(ended)
@@ -237,6 +246,9 @@ func (h *history) restartRuntime() {
 	if h.down {
 		h.down = false
 		h.sim.Restart()
+		if h.proxy != nil {
+			time.Sleep(proxyReconnects)
+		}
 	}
 }
 

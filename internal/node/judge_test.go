@@ -36,6 +36,8 @@ type judge struct {
 	interrupted map[types.UID]bool
 	// calmSince is since when the runtime works; zero while it does not.
 	calmSince time.Time
+	// unknownUntil is until when podctl may take a container for unknown that runs: see takenForUnknown.
+	unknownUntil time.Time
 }
 
 // stopRequest is that something is to stop.
@@ -83,6 +85,28 @@ func (j *judge) setCalm(calm bool) {
 	if j.calmSince = (time.Time{}); calm {
 		j.calmSince = time.Now()
 	}
+}
+
+// setUnknown says that the runtime calls what runs unknown, or does not any more.
+func (j *judge) setUnknown(unknown bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unknownUntil = time.Now().Add(actsByOld); unknown {
+		j.unknownUntil = time.Now().Add(1000 * time.Hour)
+	}
+}
+
+// actsByOld is for how long podctl may act by what a rule has shown: until the next relist, in an
+// operation that began before.
+const actsByOld = time.Minute
+
+// takenForUnknown reports whether podctl may take what runs for unknown. As the kubelet, it then stops a
+// container with its grace period before it starts it again, also one that would run once, and stops
+// the sandbox of a pod that has to go without stopping the container before.
+func (j *judge) takenForUnknown() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return time.Now().Before(j.unknownUntil)
 }
 
 func (j *judge) ownSandboxes() []*runtimeapi.PodSandbox {
@@ -159,7 +183,7 @@ func (j *judge) start(id string) {
 		if runs(c) {
 			violate(j.t, oneLife, "%s of %s starts while its attempt %d runs", name, its.Labels[pod.NameLabel], c.Metadata.Attempt)
 		}
-		if name == once && c.State == runtimeapi.ContainerState_CONTAINER_EXITED {
+		if name == once && c.State == runtimeapi.ContainerState_CONTAINER_EXITED && !j.takenForUnknown() {
 			violate(j.t, jobsRunOnce, "%s: a container that has ended starts again", its.Labels[pod.NameLabel])
 		}
 	}
@@ -238,9 +262,10 @@ func (j *judge) force(method string, c *runtimeapi.Container) {
 	if !runs(c) {
 		return
 	}
+	unknown := j.takenForUnknown()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if stop := j.stops[c.Id]; stop == nil || !stop.failed {
+	if stop := j.stops[c.Id]; !unknown && (stop == nil || !stop.failed) {
 		violate(j.t, graceKept, "%s kills %s of %s, which was not stopped", method, c.Metadata.Name, c.Labels[pod.NameLabel])
 	}
 }

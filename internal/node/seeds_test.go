@@ -140,8 +140,10 @@ func report(t *testing.T, f failure) {
 func indent(lines []string) string { return "    " + strings.Join(lines, "\n    ") }
 
 // mustHold plays a history in which every invariant must hold.
-func (p *player) mustHold(t *testing.T, acts []string) {
-	if out := p.play(acts); len(out.Violations) > 0 {
+func (p *player) mustHold(t *testing.T, acts []string) outcome {
+	out := p.play(acts)
+	if len(out.Violations) > 0 {
 		t.Errorf("%s\n%s", out.Violations[0], fmt.Sprint(indent(out.Log)))
 	}
+	return out
 }

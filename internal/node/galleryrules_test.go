@@ -1,0 +1,126 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/podctl/podctl/internal/lab/proxy"
+	"github.com/podctl/podctl/internal/lab/relay"
+	"github.com/podctl/podctl/internal/lab/rules"
+	"github.com/podctl/podctl/internal/lab/trace"
+)
+
+// galleryRules returns the rules of each file of examples/faults, by its name without extension.
+var galleryRules = sync.OnceValue(func() map[string][]rules.Rule {
+	files, err := filepath.Glob("../../examples/faults/*.yaml")
+	if err != nil || len(files) == 0 {
+		panic("examples/faults has no rules")
+	}
+	all := map[string][]rules.Rule{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if all[name], err = rules.ParseFile(file, data); err != nil {
+			panic(err)
+		}
+	}
+	return all
+})
+
+// Seeds draw the files of the gallery; here each is played for sure, and its rules fire.
+func TestGalleryRules(t *testing.T) {
+	p := newPlayer(t)
+	for _, name := range galleryNames() {
+		t.Run(name, func(t *testing.T) {
+			out := p.mustHold(t, []string{
+				"want web/0 job/1 conf/0", "wait 20s", "rule " + name, "crash", "recover",
+				"want web/1 job/0 conf/1 fixed/2", "wait 20s", "stop web", "start web", "wait 90s",
+			})
+			for _, r := range galleryRules()[name] {
+				if !slices.ContainsFunc(out.Log, func(line string) bool {
+					return strings.Contains(line, r.Source+" fired ") && !strings.HasSuffix(line, " fired 0 times")
+				}) && !strings.HasPrefix(r.Method, "Stream") { // which the runtime's lists are too short for
+					t.Errorf("%s did not fire:\n%s", r.Source, indent(out.Log))
+				}
+			}
+		})
+	}
+}
+
+// galleryNames are the names of galleryRules, sorted.
+func galleryNames() []string { return slices.Sorted(maps.Keys(galleryRules())) }
+
+// ruleProxy is a proxy between the podctls of a history and the runtime. Without rules it passes
+// every call as it is.
+type ruleProxy struct {
+	*proxy.Proxy
+	listener *bufconn.Listener
+	served   chan error
+	rules    []rules.Rule
+}
+
+// proxyReconnects is within what time a proxy finds a runtime that has returned.
+const proxyReconnects = 2 * time.Second
+
+// putProxy has the podctls that start reach the runtime by a proxy.
+func (h *history) putProxy() {
+	p, err := proxy.New(proxy.Options{
+		Dial: h.sim.Dial, Now: time.Now, CallerOf: func(net.Conn) relay.Caller { return relay.Caller{} }, Fired: func(*rules.Firing, rules.Call) {},
+	}, &rules.Set{}, trace.Names{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.proxy = &ruleProxy{Proxy: p, listener: bufconn.Listen(64 << 10), served: make(chan error, 1)}
+	go func() { h.proxy.served <- p.Serve(h.proxy.listener) }()
+	h.dial = func(ctx context.Context) (net.Conn, error) { return h.proxy.listener.DialContext(ctx) }
+}
+
+func (p *ruleProxy) close() {
+	p.Close()
+	<-p.served
+}
+
+// shortFill is how many entries the rules fill a list with at most, unless they are played whole.
+const shortFill = 50
+
+// rule has calls fail by the rules of a file of the gallery until calm.
+func (h *history) rule(name string, whole bool) {
+	all, ok := galleryRules()[name]
+	if !ok {
+		h.t.Fatalf("the gallery has no rules %q", name)
+	}
+	for _, r := range all {
+		if !whole {
+			r.Fill = min(r.Fill, shortFill)
+		}
+		h.proxy.rules = append(h.proxy.rules, r)
+	}
+	h.proxy.SetRules(rules.NewSet(h.proxy.rules))
+	switch name {
+	case "unknown":
+		h.judge.setUnknown(true)
+		h.breaks(func() { h.judge.setUnknown(false) })
+	case "oom-exit-0":
+		h.toldSuccess = true
+	}
+	h.breaks(func() {
+		for _, r := range h.proxy.Rules() {
+			h.say("%s fired %d times", r.Source, r.Fired)
+		}
+		h.proxy.rules = nil
+		h.proxy.SetRules(&rules.Set{})
+	})
+}
