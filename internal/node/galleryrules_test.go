@@ -69,7 +69,6 @@ type ruleProxy struct {
 	*proxy.Proxy
 	listener *bufconn.Listener
 	served   chan error
-	rules    []rules.Rule
 }
 
 // proxyReconnects is within what time a proxy finds a runtime that has returned.
@@ -102,13 +101,16 @@ func (h *history) rule(name string, whole bool) {
 	if !ok {
 		h.t.Fatalf("the gallery has no rules %q", name)
 	}
+	var add []rules.Rule
 	for _, r := range all {
 		if !whole {
 			r.Fill = min(r.Fill, shortFill)
 		}
-		h.proxy.rules = append(h.proxy.rules, r)
+		add = append(add, r)
 	}
-	h.proxy.SetRules(rules.NewSet(h.proxy.rules))
+	if err := h.proxy.Change(rules.Change{Add: add}); err != nil {
+		h.t.Fatal(err)
+	}
 	switch name {
 	case "unknown":
 		h.judge.setUnknown(true)
@@ -120,7 +122,8 @@ func (h *history) rule(name string, whole bool) {
 		for _, r := range h.proxy.Rules() {
 			h.say("%s fired %d times", r.Source, r.Fired)
 		}
-		h.proxy.rules = nil
-		h.proxy.SetRules(&rules.Set{})
+		if err := h.proxy.Change(rules.Change{RemoveAll: true}); err != nil {
+			h.t.Fatal(err)
+		}
 	})
 }
