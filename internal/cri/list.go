@@ -15,7 +15,7 @@ import (
 // of sandboxes and one of containers, in this order, so that no container is
 // seen without the sandbox that it was made in.
 func (c *Client) ListPods(ctx context.Context) ([]*pod.Pod, error) {
-	created := c.changes.createdFor("")
+	created := c.changes.createdFor("", c.now())
 	sandboxes, sv, err := c.listSandboxes(ctx)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 	if err != nil || whole {
 		return labelled, err
 	}
-	created := c.changes.createdFor(uid)
+	created := c.changes.createdFor(uid, c.now())
 	sandboxes, _, err := c.listSandboxes(ctx)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (c *Client) ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error) {
 // listLabelled lists a pod by a UID label. whole reports whether that is the whole pod,
 // and nothing of another one.
 func (c *Client) listLabelled(ctx context.Context, label, uid types.UID, own *ownSandboxes) (p *pod.Pod, whole bool, err error) {
-	created, selector := c.changes.createdFor(uid), map[string]string{pod.UIDLabel: string(label)}
+	created, selector := c.changes.createdFor(uid, c.now()), map[string]string{pod.UIDLabel: string(label)}
 	sandboxes, err := c.runtime.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: &runtimeapi.PodSandboxFilter{LabelSelector: selector}})
 	if err != nil {
 		return nil, false, err

@@ -14,37 +14,40 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// ownChanges are the sandboxes and containers that a node created, and those that it removed: a runtime
-// may answer with a list of before (https://github.com/kubernetes/kubernetes/issues/23636). A node
-// that believed it would create beside itself what it has, and stop again and again what is gone. A nil
-// one is empty, and stays so.
+// ownChanges are the sandboxes and containers that a node has created and removed within the last
+// minute: a runtime may answer with a list of before (https://github.com/kubernetes/kubernetes/issues/23636).
+// A node that believed it would create beside itself what it has, and stop again and again what is
+// gone. A nil one is empty, and stays so.
 type ownChanges struct {
-	mu sync.Mutex
-	// created is, by UID of the pod and id, the sandbox of a container; "" for a sandbox.
-	created map[types.UID]map[string]string
+	mu      sync.Mutex
+	created map[string]creation
 	// removed is when the removal of an id was confirmed.
 	removed map[string]time.Time
 }
 
-func newOwnChanges() *ownChanges {
-	return &ownChanges{created: map[types.UID]map[string]string{}, removed: map[string]time.Time{}}
+// creation is when a sandbox or a container was created, and for which pod.
+type creation struct {
+	uid     types.UID
+	sandbox string // that of a container; "" for a sandbox
+	at      time.Time
 }
 
-// keptRemovals is for how long a list may show what was removed.
-const keptRemovals = time.Minute
+func newOwnChanges() *ownChanges {
+	return &ownChanges{created: map[string]creation{}, removed: map[string]time.Time{}}
+}
+
+// keptChanges is how old a list may be.
+const keptChanges = time.Minute
 
 // create adds what was created for the pod of the labels.
-func (o *ownChanges) create(labels map[string]string, id, sandbox string) {
+func (o *ownChanges) create(labels map[string]string, id, sandbox string, now time.Time) {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	uid := types.UID(labels[pod.UIDLabel])
-	if o.created[uid] == nil {
-		o.created[uid] = map[string]string{}
-	}
-	o.created[uid][id] = sandbox
+	maps.DeleteFunc(o.created, func(_ string, c creation) bool { return now.Sub(c.at) > keptChanges })
+	o.created[id] = creation{types.UID(labels[pod.UIDLabel]), sandbox, now}
 }
 
 // remove adds what does not exist any more.
@@ -54,34 +57,26 @@ func (o *ownChanges) remove(id string, now time.Time) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.removed, func(_ string, at time.Time) bool { return now.Sub(at) > keptRemovals })
+	maps.DeleteFunc(o.removed, func(_ string, at time.Time) bool { return now.Sub(at) > keptChanges })
 	o.removed[id] = now
-	for uid, all := range o.created {
-		if _, ok := all[id]; ok {
-			maps.DeleteFunc(all, func(other, sandbox string) bool { return other == id || sandbox == id })
-			if len(all) == 0 {
-				delete(o.created, uid)
-			}
-		}
-	}
+	maps.DeleteFunc(o.created, func(other string, c creation) bool { return other == id || c.sandbox == id })
 }
 
 // createdFor returns what was created for a pod, or for all pods, "", by id, with the sandboxes of
 // containers.
-func (o *ownChanges) createdFor(uid types.UID) map[string]string {
+func (o *ownChanges) createdFor(uid types.UID, now time.Time) map[string]string {
 	if o == nil {
 		return nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if uid != "" {
-		return maps.Clone(o.created[uid])
+	created := map[string]string{}
+	for id, c := range o.created {
+		if (uid == "" || c.uid == uid) && now.Sub(c.at) <= keptChanges {
+			created[id] = c.sandbox
+		}
 	}
-	all := map[string]string{}
-	for _, some := range o.created {
-		maps.Copy(all, some)
-	}
-	return all
+	return created
 }
 
 // isRemoved reports whether one of the ids was removed.
@@ -93,7 +88,7 @@ func (o *ownChanges) isRemoved(now time.Time, ids ...string) bool {
 	defer o.mu.Unlock()
 	return slices.ContainsFunc(ids, func(id string) bool {
 		at, ok := o.removed[id]
-		return ok && now.Sub(at) <= keptRemovals
+		return ok && now.Sub(at) <= keptChanges
 	})
 }
 

@@ -36,7 +36,7 @@ func listNow(t *testing.T, c *Client) (l lists) {
 // wants fails the test unless a node takes a list of the runtime for another one.
 func (l lists) wants(t *testing.T, c *Client, want lists) {
 	t.Helper()
-	got, same, err := c.withOwnChanges(t.Context(), c.changes.createdFor(""), l)
+	got, same, err := c.withOwnChanges(t.Context(), c.changes.createdFor("", c.now()), l)
 	diff := cmp.Diff(want, got, cmp.AllowUnexported(lists{}, sandboxEntry{}, containerEntry{}, identity{}),
 		cmpopts.IgnoreFields(pod.Container{}, "Image")) // a status has the name that it was resolved to
 	if err != nil || diff != "" {
@@ -60,7 +60,7 @@ func TestListWithoutPodRemovedByOthersHasNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		lists{}.wants(t, c, lists{})
-		if left := c.changes.createdFor(""); len(left) > 0 {
+		if left := c.changes.createdFor("", c.now()); len(left) > 0 {
 			t.Errorf("asked for again: %v", left)
 		}
 	})
@@ -69,9 +69,11 @@ func TestListWithoutPodRemovedByOthersHasNone(t *testing.T) {
 func TestListWithoutPodWhoseStatusFailsIsNone(t *testing.T) {
 	inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, _ string, _ lists) {
 		r.Inject(sim.Fault{Method: "ContainerStatus", Err: errNotRead, Times: -1})
-		if _, _, err := c.withOwnChanges(t.Context(), c.changes.createdFor(""), lists{}); err == nil {
+		if _, _, err := c.withOwnChanges(t.Context(), c.changes.createdFor("", c.now()), lists{}); err == nil {
 			t.Error("the list counts")
 		}
+		time.Sleep(keptChanges + time.Second)
+		lists{}.wants(t, c, lists{}) // by now it is not there, whatever its status says
 	})
 }
 
@@ -81,7 +83,7 @@ func TestListWithRemovedPodHasItNot(t *testing.T) {
 			t.Fatal(err)
 		}
 		old.wants(t, c, listNow(t, c))
-		time.Sleep(keptRemovals + time.Second)
+		time.Sleep(keptChanges + time.Second)
 		old.wants(t, c, old) // by now it is the runtime that has it still
 	})
 }

@@ -21,7 +21,7 @@ func (c *Client) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandboxCo
 		return "", answerError("RunPodSandbox", objectOf(req), "the runtime answered without an id")
 	}
 	c.own.created(r.PodSandboxId)
-	c.changes.create(cfg.GetLabels(), r.PodSandboxId, "")
+	c.changes.create(cfg.GetLabels(), r.PodSandboxId, "", c.now())
 	return r.PodSandboxId, nil
 }
 
