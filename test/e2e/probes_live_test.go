@@ -174,7 +174,7 @@ func TestHooks(t *testing.T) {
 		run.reported(1, "tcp", "Killing", "FailedPostStartHook")
 		run.reported(1, "tcp", "Exited", "")
 		for range 2 {
-			if got := <-asked; got != "kube-lifecycle/1.37|/begun" && got != "kube-lifecycle/1.36|/" {
+			if got := <-asked; got != "kube-lifecycle/1.37|/begun" && got != "kube-lifecycle/1.37|/" {
 				t.Errorf("the host was asked as %q", got)
 			}
 		}
