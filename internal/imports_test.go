@@ -44,12 +44,14 @@ var districts = []row{
 // fewer.
 var exceptions = []row{
 	{"internal/pleg", []string{"internal/pod", "internal/sys/hint"}, "the PLEG knows no runtime"},
+	{"internal/cri/sim", []string{"internal/cri", "internal/lab/inject", "internal/lab/relay", "internal/lab/rules", "internal/lab/trace", "internal/pod", "internal/sys"}, "its calls go wrong as those of a proxy: by rules"},
 	{"internal/worker", []string{"internal/pod"}, "pure"},
 	{"internal/node/lifecycle", []string{"internal/pod", "internal/node/poddir", "internal/sys/hint"}, "pure"},
 	{"internal/node/render", []string{"internal/pod", "internal/sys/hint"}, "pure"},
 	{"internal/node/device", []string{"internal/pod", "internal/sys/hint"}, "pure; CDI specifications are read"},
 	{"internal/lab/conform", []string{"internal/cri"}, "pure: the table of behaviours"},
 	{"internal/lab/conform/inside", []string{"internal/lab/conform"}, "what runs in the containers"},
+	{"internal/lab/inject", []string{"internal/lab/relay", "internal/lab/rules", "internal/lab/trace"}, "carries rules out, in a proxy and in the simulated runtime"},
 	{"internal/lab/relay", []string{"internal/sys"}, "passes bytes, and knows gRPC, not the CRI"},
 	{"internal/lab/rules", []string{"internal/lab/relay", "internal/lab/trace", "internal/sys/bounded", "internal/sys/suggest"}, "pure"},
 	{"internal/lab/trace", []string{"internal/lab/relay", "internal/pod", "internal/sys/quantile"}, "pure"},
@@ -65,9 +67,9 @@ var only = []struct {
 }{
 	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/run", "cmd/podctl/internal/pods", "cmd/podctl/internal/images", "cmd/podctl/internal/lab", "cmd/podctl/internal/look", "cmd/podctl/internal/node", "cmd/podctl/internal/program", "cmd/podctl/internal/pleg", "cmd/podctl/internal/plugin"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
-	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/pulls", "internal/cri/sim", "internal/lab/proxy", "internal/lab/relay", "internal/lab/rules", "internal/lab/tape", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet"}},
+	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/pulls", "internal/cri/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/relay", "internal/lab/rules", "internal/lab/tape", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet"}},
 	{"github.com/containerd/containerd/api", []string{"internal/cri/pulls", "internal/cri/sim"}},
-	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/lab/bench", "internal/lab/proxy", "internal/lab/rules", "internal/lab/tape", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/lab/bench", "internal/lab/inject", "internal/lab/proxy", "internal/lab/rules", "internal/lab/tape", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
 	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
 	{"k8s.io/kubernetes", []string{"internal/desired/manifest"}},
 }

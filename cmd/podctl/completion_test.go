@@ -16,7 +16,7 @@ func TestCompletionDoesNotWaitForAHungRuntime(t *testing.T) {
 			c.ends(shell.ExitOK, 100*time.Millisecond)
 			c.printed("web\trunning\n")
 
-			release := w.sim.Hang(method, "")
+			release := w.sim.Inject("method=" + method + " hang")
 			c = w.start(nil, "__complete", "--", "pods", "w")
 			c.ends(shell.ExitOK, 100*time.Millisecond)
 			c.silent()

@@ -8,12 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pods/diagnose"
 )
@@ -136,7 +132,7 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 
 func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		release := w.sim.Hang("StopContainer", "")
+		release := w.sim.Inject("method=StopContainer hang")
 		c := w.run(pair)
 		nothing := w.start(nil, "terminating")
 		nothing.ends(0, time.Second)
@@ -223,7 +219,7 @@ func TestPodsOfADeadPodctlAreOrphansAndCanBeEnded(t *testing.T) {
 func TestRmForceGoesOnWhereThePodctlGetsNowhere(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(pair)
-		release := w.sim.Hang("StopContainer", "deaf")
+		release := w.sim.Inject("method=StopContainer container=deaf nth=1-2 hang") // those of podctl run and of rm: then it is gone
 		defer release()
 		expect(t, w.ran(0, 3*time.Minute, "rm", "--force", "kube/deaf"), "kube/deaf removed; run-")
 		for _, call := range w.podctls() {
@@ -280,7 +276,7 @@ func TestMetricsAndHealthOfARun(t *testing.T) {
 			t.Errorf("%v %v", pods, err)
 		}
 
-		release := w.sim.Hang("ListPodSandbox", "")
+		release := w.sim.Inject("method=ListPodSandbox hang")
 		time.Sleep(4 * time.Minute)
 		if health, err := client.Get(t.Context(), "/readyz"); err == nil {
 			t.Errorf("ready while no relist is answered: %q", health)
@@ -302,7 +298,7 @@ func TestMetricsAndHealthOfARun(t *testing.T) {
 func TestRmTriesAgainWhatItsPodctlRemovesToo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.run(pair)
-		w.sim.Inject(sim.Fault{Method: "RemoveContainer", Match: "default/web", Err: status.Error(codes.Unknown, "container is already in removing state")})
+		w.sim.Inject(`method=RemoveContainer pod=default/web nth=1 error=Unknown message="container is already in removing state"`)
 		expect(t, w.ran(0, 10*time.Second, "rm", "web"), "default/web removed; ")
 		c.interrupt()
 		c.ends(shell.ExitInterrupted, 30*time.Second)
@@ -313,8 +309,8 @@ func TestRmTriesAgainWhatItsPodctlRemovesToo(t *testing.T) {
 // What went wrong before the stop does not hold it up.
 func TestTerminatingShowsErrorsOfTheEndOnly(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Inject(sim.Fault{Method: "StartContainer", Match: "other", Err: status.Error(codes.Unknown, "no luck"), Times: -1})
-		release := w.sim.Hang("StopContainer", "")
+		w.sim.Inject(`method=StartContainer container=other error=Unknown message="no luck"`)
+		release := w.sim.Inject("method=StopContainer hang")
 		c := w.run(strings.Replace(pair, "  - {name: deaf,", "  - {name: other, image: busybox}\n  - {name: deaf,", 1))
 		expect(t, w.ran(0, time.Second, "pods", "-o", "json", "-n", "kube"), "no luck")
 		stop := w.start(nil, "stop", "kube/deaf")

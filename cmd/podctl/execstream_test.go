@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/cmd/podctl/internal/simpod"
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -58,11 +55,11 @@ func TestExecPrintsOutputAsItComes(t *testing.T) {
 func TestExecWithoutStreams(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.pod("default", "web").Start("web", "sleep", "3600")
-		w.sim.FailNext("Exec", "", status.Error(codes.Unimplemented, "unknown method Exec"))
+		w.sim.Inject(`method=Exec nth=1 error=Unimplemented message="unknown method Exec"`)
 		c := w.start(nil, "exec", "web", "--", "sh", "-c", "echo out; exit 7")
 		c.ends(7, time.Second)
 		c.printed("out\n")
-		w.sim.FailNext("Exec", "", status.Error(codes.Unimplemented, "unknown method Exec"))
+		w.sim.Inject(`method=Exec nth=1 error=Unimplemented message="unknown method Exec"`)
 		w.start(strings.NewReader(""), "exec", "-i", "web", "--", "true").ends(shell.ExitFailed, time.Second)
 	})
 }

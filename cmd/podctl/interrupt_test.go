@@ -63,7 +63,7 @@ func TestSecondInterruptForces(t *testing.T) {
 
 func TestThirdInterruptLeavesThePods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		release := w.sim.Hang("StopContainer", "")
+		release := w.sim.Inject("method=StopContainer hang")
 		c := w.run(deaf)
 		for range 2 {
 			c.interrupt()
@@ -148,7 +148,7 @@ func TestInterruptWhileTheManifestIsRead(t *testing.T) {
 
 func TestInterruptWhileTheRuntimeIsSilent(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("Version", "")()
+		defer w.sim.Inject("method=Version hang")()
 		c := w.start(nil, "run", writeFile(t, deaf))
 		time.Sleep(time.Second)
 		c.goesOn()
@@ -161,7 +161,7 @@ func TestInterruptWhileTheRuntimeIsSilent(t *testing.T) {
 // A pod that was never listed has not succeeded.
 func TestTimeIsUpBeforeThePodWasLetIn(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("ListPodSandbox", "")()
+		defer w.sim.Inject("method=ListPodSandbox hang")()
 		c := w.start(nil, "run", "--wait-timeout=5s", writeFile(t, deaf))
 		c.ends(shell.ExitFailed, 6*time.Second)
 		if said := c.errw.String(); !strings.Contains(said, "default/web was not started") {
@@ -193,7 +193,7 @@ func TestInterruptEndsACommandWhileACallHangs(t *testing.T) {
 					hung := w.hungPodctl()
 					defer hung()
 					if hangs == "runtime" {
-						defer w.sim.Hang("", "")()
+						defer w.sim.Inject("method=* hang")()
 					}
 					c := w.start(strings.NewReader(deaf), args...)
 					time.Sleep(500 * time.Millisecond)

@@ -45,7 +45,7 @@ func TestInterruptEndsWhatLooksInsideWhileItsCallHangs(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				w.pod("default", "web").Start("web", "sleep", "3600")
 				if c.hangs != "" {
-					defer w.sim.Hang(c.hangs, "")()
+					defer w.sim.Inject("method=" + c.hangs + " hang")()
 				}
 				p := w.start(strings.NewReader(""), strings.Fields(strings.ReplaceAll(c.args, "DIR", filepath.Join(w.dir)))...)
 				time.Sleep(500 * time.Millisecond)
@@ -72,7 +72,7 @@ func TestInterruptEndsWhatLooksInsideWhileItsCallHangs(t *testing.T) {
 func TestInterruptRemovesADebugContainerThatStarts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.pod("default", "web").Start("web", "sleep", "3600")
-		defer w.sim.Delay("StartContainer", "", 5*time.Second)()
+		defer w.sim.Inject("method=StartContainer delay=5s")()
 		p := w.start(strings.NewReader(""), "debug", "web", "--image", "busybox", "--", "sleep", "3600")
 		time.Sleep(2 * time.Second)
 		p.goesOn()

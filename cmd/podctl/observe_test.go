@@ -63,7 +63,7 @@ func observer(t *testing.T, socket string) func(path string) (status int, body s
 func TestAHangingRuntimeMakesAnObserverUnreadyAndLeavesItAlive(t *testing.T) {
 	r := sim.New(sim.Options{Record: true})
 	t.Cleanup(r.Close)
-	release := r.Hang("", "") // every call
+	release := r.Inject("method=* hang") // every call
 	socket := filepath.Join(t.TempDir(), "cri.sock")
 	serveAt(t, socket, r.Serve)
 	get := observer(t, socket)
@@ -80,7 +80,7 @@ func TestAHangingRuntimeMakesAnObserverUnreadyAndLeavesItAlive(t *testing.T) {
 	}
 	release()
 	testutil.Eventually(t, 20*time.Second, "the observer is ready once the runtime answers", func() bool { return status("/readyz") == http.StatusOK })
-	release = r.Hang("", "")
+	release = r.Inject("method=* hang")
 	defer release()
 	for range 3 {
 		if live, metrics := status("/healthz"), status("/metrics"); live != http.StatusOK || metrics != http.StatusOK {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pods/stop"
 )
 
@@ -213,7 +212,7 @@ func TestKillEscalatesAndShowsIt(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.plant("bare", "sleep", "3600")
 		w.plant("next", "sleep", "3600")
-		release := w.sim.Inject(sim.Fault{Method: "StopContainer", Match: "default/bare", Hang: true, Times: -1})
+		release := w.sim.Inject("method=StopContainer pod=default/bare hang")
 		defer release()
 		out := w.ran(0, 2*time.Minute, "orphans", "--kill", "--grace-period", "5")
 		expect(t, out, "default/bare: StopContainer ", "(c), grace 5s\n", "(c), grace 5s failed: ", "(c), grace 0s\n", "(c), grace 0s failed: ",
@@ -221,8 +220,8 @@ func TestKillEscalatesAndShowsIt(t *testing.T) {
 		// One that cannot be ended is an error, and does not keep the others from it.
 		w.plant("third", "sleep", "3600")
 		w.plant("worse", "sleep", "3600")
-		w.sim.Inject(sim.Fault{Method: "StopContainer", Match: "default/third", Hang: true, Times: -1})
-		w.sim.Inject(sim.Fault{Method: "StopPodSandbox", Match: "default/third", Hang: true, Times: -1})
+		w.sim.Inject("method=StopContainer pod=default/third hang")
+		w.sim.Inject("method=StopPodSandbox pod=default/third hang")
 		out = w.ran(1, 2*time.Minute, "orphans", "--kill", "third", "worse")
 		expect(t, out, "podctl: orphans: terminate orphan default/third: ", "default/worse ended\n")
 	})

@@ -5,16 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // restart makes the runtime unavailable for a time.
 func (w *world) restart(d time.Duration) {
-	release := w.sim.Inject(sim.Fault{Err: status.Error(codes.Unavailable, "connection refused"), Times: -1})
+	release := w.sim.Inject(`method=* error=Unavailable message="connection refused"`)
 	time.Sleep(d)
 	release()
 }
@@ -50,7 +46,7 @@ func TestWatchingCommandsGoOnAfterARestart(t *testing.T) {
 
 func TestWatchEndsIfTheRuntimeIsNotThereAtFirst(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Inject(sim.Fault{Method: "ListPodSandbox", Err: status.Error(codes.Unavailable, "connection refused"), Times: -1})
+		w.sim.Inject(`method=ListPodSandbox error=Unavailable message="connection refused"`)
 		w.start(nil, "pods", "-w").ends(shell.ExitUnreachable, 40*time.Second)
 	})
 }
@@ -72,7 +68,7 @@ func TestWaitForgetsErrorsThatPassed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		f := w.foreign("test", "bare")
 		f.start(f.create("main", "exit 0"))
-		w.sim.FailNext("ContainerStatus", "", status.Error(codes.Unavailable, "connection reset"))
+		w.sim.Inject(`method=ContainerStatus nth=1 error=Unavailable message="connection reset"`)
 		c := w.start(nil, "wait", "bare", "--for=exit")
 		c.ends(shell.ExitOK, 5*time.Second)
 		c.printed("test/bare/main exited 0\n")
@@ -89,7 +85,7 @@ func TestWaitTimesOutDuringAnOutage(t *testing.T) {
 		f.start(f.create("main", "sleep 3600"))
 		c := w.start(nil, "wait", "bare", "--for=exit", "--timeout=10s")
 		time.Sleep(2500 * time.Millisecond)
-		w.sim.Inject(sim.Fault{Err: status.Error(codes.Unavailable, "connection refused"), Times: -1})
+		w.sim.Inject(`method=* error=Unavailable message="connection refused"`)
 		c.ends(shell.ExitUnreachable, 9*time.Second)
 		c.warned("exit is not met after 10s")
 		c.warned("connection refused")
@@ -110,7 +106,7 @@ func TestExitCodeWhileListsHang(t *testing.T) {
 			t.Run(method+" "+args, func(t *testing.T) {
 				inWorld(t, func(t *testing.T, w *world) {
 					w.pod("default", "web").Start("app", "sleep", "3600")
-					defer w.sim.Hang(method, "")()
+					defer w.sim.Inject("method=" + method + " hang")()
 					w.start(strings.NewReader(""), strings.Fields(args)...).ends(shell.ExitUnreachable, 2*time.Minute)
 				})
 			})

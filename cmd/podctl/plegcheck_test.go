@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pleg/plegstat"
@@ -29,9 +26,9 @@ func TestCheckHealthy(t *testing.T) {
 		db := w.pod("default", "db")
 		db.Start("db", "sleep", "3600")
 		db.Start("backup", "sleep", "3600")
-		w.sim.Delay("ListContainers", "", 3*time.Millisecond)
-		w.sim.Delay("ContainerStatus", "backup", 200*time.Millisecond)
-		w.sim.Delay("PodSandboxStatus", "web", 20*time.Millisecond)
+		w.sim.Inject("method=ListContainers delay=3ms")
+		w.sim.Inject("method=ContainerStatus container=backup delay=200ms")
+		w.sim.Inject("method=PodSandboxStatus pod=web delay=20ms")
 		c := w.check(shell.ExitOK, 2*time.Second)
 		c.lines(
 			"healthy",
@@ -59,7 +56,7 @@ func TestCheckNamesTheCallThatHangs(t *testing.T) {
 			db := w.pod("default", "db")
 			id := db.Start("db", "sleep", "3600")
 			want := strings.NewReplacer("SANDBOX", db.Sandbox[:13], "CONTAINER", id[:13]).Replace(want)
-			defer w.sim.Hang(method, "db")()
+			defer w.sim.Inject("method=" + method + " pod=db hang")()
 			c := w.check(shell.ExitFailed, 11*time.Second)
 			c.linesMatch(
 				"unhealthy: no answer for 10s",
@@ -80,7 +77,7 @@ func TestCheckNamesTheCallThatHangs(t *testing.T) {
 
 func TestCheckNamesAListThatHangs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Inject(sim.Fault{Method: "ListContainers", Hang: true, Skip: 3, Times: -1})()
+		defer w.sim.Inject("method=ListContainers nth=4- hang")()
 		c := w.check(shell.ExitFailed, 6*time.Second, "--timeout=5s")
 		c.lines(
 			"unhealthy: no answer for 5s",
@@ -99,7 +96,7 @@ func TestCheckNamesAListThatHangs(t *testing.T) {
 // A server that accepts connections and does not answer is unhealthy.
 func TestCheckOfARuntimeThatDoesNotAnswer(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("", "")()
+		defer w.sim.Inject("method=* hang")()
 		c := w.check(shell.ExitFailed, 6*time.Second, "--timeout=5s")
 		c.lines("unhealthy: connect to sim:: no answer within 5s")
 		c.silent()
@@ -140,12 +137,12 @@ func TestCheckSaysWhyThereAreNoHints(t *testing.T) {
 func TestCheckUnhealthyStatusAndThreshold(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.pod("default", "web").Start("web", "sleep", "3600")
-		end := w.sim.Inject(sim.Fault{Method: "ContainerStatus", Err: status.Error(codes.Unknown, "bad task"), Times: -1})
+		end := w.sim.Inject(`method=ContainerStatus error=Unknown message="bad task"`)
 		c := w.check(shell.ExitFailed, 2*time.Second)
 		c.printed("unhealthy: status of default/web: read status of container ", ": bad task\n  status of default/web: ")
 		end()
 
-		defer w.sim.Delay("ContainerStatus", "", 300*time.Millisecond)()
+		defer w.sim.Inject("method=ContainerStatus delay=300ms")()
 		w.check(shell.ExitOK, 2*time.Second)
 		c = w.check(shell.ExitFailed, 2*time.Second, "--threshold=200ms")
 		c.printed("unhealthy: ")
@@ -154,7 +151,7 @@ func TestCheckUnhealthyStatusAndThreshold(t *testing.T) {
 
 func TestCheckInterrupted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("ListPodSandbox", "")()
+		defer w.sim.Inject("method=ListPodSandbox hang")()
 		c := w.start(nil, "pleg", "check")
 		time.Sleep(time.Second)
 		c.interrupt()
@@ -168,7 +165,7 @@ func TestCheckJSON(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		db := w.pod("default", "db")
 		id := db.Start("db", "sleep", "3600")
-		defer w.sim.Hang("ContainerStatus", "db")()
+		defer w.sim.Inject("method=ContainerStatus container=db hang")()
 		began := time.Now()
 		c := w.check(shell.ExitFailed, 2*time.Second, "-o", "json", "--timeout=1s")
 		var r plegstat.CheckReport

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/pleg"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -177,12 +175,7 @@ func TestWatchSourceRelistNeverSubscribes(t *testing.T) {
 func TestWatchSourceEvents(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.watch("--source=events")
-		w.sim.TamperEvents(func(e *runtimeapi.ContainerEventResponse) int {
-			if strings.Contains(e.GetPodSandboxStatus().GetMetadata().GetName(), "lost") {
-				return 0
-			}
-			return 1
-		})
+		w.sim.Inject("method=GetContainerEvents pod=lost drop")
 		w.pod("default", "web")
 		w.pod("default", "lost")
 		time.Sleep(5 * time.Second)
@@ -224,7 +217,7 @@ func TestWatchOverARestart(t *testing.T) {
 func TestWatchNamesACallThatHangs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		c := w.watch()
-		release := w.sim.Hang("ContainerStatus", "db")
+		release := w.sim.Inject("method=ContainerStatus container=db hang")
 		id := w.pod("default", "db").Start("db", "sleep", "3600")
 		synctest.Wait()
 		c.lines(watchHeader)
@@ -270,7 +263,7 @@ func TestWatchEndsAfterCountAndTime(t *testing.T) {
 
 func TestWatchInterruptedBeforeItBegan(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("Version", "")()
+		defer w.sim.Inject("method=Version hang")()
 		c := w.watch()
 		c.goesOn()
 		c.interrupt()

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/rules"
 )
 
 const slowImage = "r.io:5000/team/slow:1"
@@ -67,7 +67,7 @@ func TestImagesPullingWhereTheRuntimeDoesNotReport(t *testing.T) {
 
 // unreportedPulls makes the runtime one that serves the CRI alone.
 func (w *world) unreportedPulls() {
-	w.sim.Inject(sim.Fault{Method: "ListStatuses", Times: -1, Err: status.Error(codes.Unimplemented, "unknown service")})
+	w.sim.InjectRules(rules.Rule{Method: "ListStatuses", Error: codes.Unimplemented, Message: "unknown service"})
 }
 
 // Without a terminal, a pull prints a line every five seconds on stderr.

@@ -117,7 +117,7 @@ func TestReportOfRuntimeThatHangs(t *testing.T) {
 		running := w.run(secretPod)
 		var answers []func()
 		for _, method := range []string{"Version", "Status", "ListPodSandbox", "ListContainers", "ListImages"} {
-			answers = append(answers, w.sim.Hang(method, ""))
+			answers = append(answers, w.sim.Inject("method="+method+" hang"))
 		}
 		file := filepath.Join(w.dir, "r.tgz")
 		begun := time.Now()

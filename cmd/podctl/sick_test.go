@@ -20,7 +20,7 @@ func (w *world) plantSick(sick, sound int) {
 	for i := range sick {
 		name := fmt.Sprintf("sick-%d", i)
 		w.plant(name, "sh", "-c", "exit 3")
-		w.sim.Hang("ContainerStatus", name)
+		w.sim.Inject("method=ContainerStatus pod=" + name + " hang")
 	}
 	for i := range sound {
 		w.plant(fmt.Sprintf("sound-%d", i), "sh", "-c", "exit 4")
@@ -76,7 +76,7 @@ func TestTerminatingPodsWhoseStatusesHangAreAllListed(t *testing.T) {
 			name := fmt.Sprintf("sick-%d", i)
 			sandbox := w.plant(name, "sleep", "3600")
 			w.sim.KillSandbox(sandbox)
-			w.sim.Hang("ContainerStatus", name)
+			w.sim.Inject("method=ContainerStatus pod=" + name + " hang")
 		}
 		w.told(0, aWhile, []string{`default/sick-0 `, `default/sick-39 `, `no answer within 2s`}, "terminating")
 	})
@@ -103,7 +103,7 @@ func TestImagesArePrunedBesideSickContainerOfKnownSpec(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.plantSick(0, 0)
 		run := w.run(hooked)
-		heal := w.sim.Hang("ContainerStatus", "hooked")
+		heal := w.sim.Inject("method=ContainerStatus pod=hooked hang")
 		expect(t, w.ran(0, aWhile, "images", "--unused"), "spare:1")
 		heal()
 		run.interrupt()

@@ -94,7 +94,7 @@ func TestStartingNamesStepAndLayer(t *testing.T) {
 		if out := w.ran(1, 5*time.Second, "starting", "nosuch"); !strings.Contains(out, "pod nosuch not found") {
 			t.Errorf("an unknown pod: %q", out)
 		}
-		release := w.sim.Hang("", "")
+		release := w.sim.Inject("method=* hang")
 		out = w.ran(shell.ExitUnreachable, 15*time.Second, "starting")
 		expect(t, out, "warning: the runtime does not answer", "default/crash")
 		release()

@@ -17,7 +17,7 @@ func TestPodsOfPodctlAreListedWhileRuntimeHangs(t *testing.T) {
 		c := w.run(pair)
 		stop := w.start(nil, "stop", "kube/deaf")
 		time.Sleep(2 * time.Second)
-		release := w.sim.Hang("", "")
+		release := w.sim.Inject("method=* hang")
 		out := w.ran(shell.ExitUnreachable, 11*time.Second, "pods")
 		expect(t, out, "warning: the runtime does not answer", "default/web", "kube/deaf", "podctl: pods: connect to sim:: ")
 		out = w.ran(shell.ExitUnreachable, 11*time.Second, "terminating")
@@ -64,7 +64,7 @@ spec:
 // ignore it.
 func TestTerminatingNamesARunningPreStopHook(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		release := w.sim.Hang("ExecSync", "")
+		release := w.sim.Inject("method=ExecSync hang")
 		c := w.run(hooked)
 		stop := w.start(nil, "stop", "hooked")
 		time.Sleep(4 * time.Second)

@@ -74,7 +74,7 @@ func TestTopFollowsUntilItIsInterrupted(t *testing.T) {
 func TestTopOfARuntimeThatStopsAnswering(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.pod("default", "web").Start("app", "sleep", "3600")
-		defer w.sim.Hang("ListContainerStats", "")()
+		defer w.sim.Inject("method=ListContainerStats hang")()
 		c := w.start(nil, "top")
 		c.ends(shell.ExitUnreachable, 20*time.Second)
 		if c.out.String() != "" || !strings.Contains(c.errw.String(), "read statistics of containers") {
@@ -86,7 +86,7 @@ func TestTopOfARuntimeThatStopsAnswering(t *testing.T) {
 func TestTopIsInterruptedWithinASecond(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.pod("default", "web").Start("app", "sleep", "3600")
-		defer w.sim.Hang("ListContainerStats", "")()
+		defer w.sim.Inject("method=ListContainerStats hang")()
 		c := w.start(nil, "top", "--interval", "1h")
 		time.Sleep(time.Second)
 		c.interrupt()

@@ -17,6 +17,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/rules"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -139,7 +140,7 @@ func TestTimeoutOfReadsDoesNotShortenChanges(t *testing.T) {
 func TestHangingCallEndsAtItsDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
 		_, id := runPod(t, c, "p", "sleep", "3600")
-		defer r.Hang("ContainerStatus", "default/p")()
+		defer r.Inject("method=ContainerStatus pod=default/p hang")()
 		start := time.Now()
 		_, err := c.ContainerStatus(t.Context(), id)
 		if !errors.Is(err, ErrDeadline) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != DefaultTimeout {
@@ -171,7 +172,7 @@ func TestServerThatNoticesTheDeadlineFirst(t *testing.T) {
 // TestCallAfterItsDeadlineDoesNotSayThatItWaitedNoTime, or less.
 func TestCallAfterItsDeadlineDoesNotSayThatItWaitedNoTime(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
-		defer r.Hang("ContainerStatus", "")()
+		defer r.Inject("method=ContainerStatus hang")()
 		for _, left := range []time.Duration{-time.Second, time.Microsecond} {
 			ctx, cancel := context.WithTimeout(t.Context(), left)
 			defer cancel()
@@ -200,7 +201,7 @@ func TestErrorsTellKindsAndKeepTheText(t *testing.T) {
 		{status.Error(codes.Unknown, "runc create failed"), nil, "runc create failed"},
 	} {
 		bubble(t, func(t *testing.T, r *sim.Runtime, c2 *Client) {
-			r.FailNext("RunPodSandbox", "", c.err)
+			r.InjectRules(rules.Rule{Method: "RunPodSandbox", Error: status.Code(c.err), Message: c.text})
 			_, err := c2.RunPodSandbox(t.Context(), sandboxConfig("p", 0), "")
 			var e *Error
 			if !errors.As(err, &e) || e.RuntimeMessage() != c.text || e.Error() != "run sandbox default/p: "+c.text {
@@ -252,7 +253,7 @@ func TestCallsAreObservedAndLogged(t *testing.T) {
 		ct := containerConfig("p", "c", 0, "SECRET")
 		ct.Args, ct.Envs = []string{"SECRET"}, []*runtimeapi.KeyValue{{Key: "PASSWORD", Value: []byte("SECRET")}}
 		id := must(t)(c.CreateContainer(t.Context(), sb, ct, cfg))
-		r.Delay("StartContainer", "", 2*time.Second)
+		r.Inject("method=StartContainer delay=2s")
 		if err := c.StartContainer(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +296,7 @@ func TestRuntimeStatus(t *testing.T) {
 		if driver, err := c.CgroupDriver(t.Context()); driver != "cgroupfs" || err != nil {
 			t.Errorf("cgroup driver %q, %v", driver, err)
 		}
-		r.FailNext("RuntimeConfig", "", status.Error(codes.Unimplemented, "unknown method RuntimeConfig"))
+		r.Inject(`method=RuntimeConfig nth=1 error=Unimplemented message="unknown method RuntimeConfig"`)
 		if _, err := c.CgroupDriver(t.Context()); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("runtime without RuntimeConfig: %v", err)
 		}
@@ -325,11 +326,11 @@ func TestStoppingWhatIsGoneIsNoError(t *testing.T) {
 			"StopPodSandbox":   func() error { return c.StopPodSandbox(t.Context(), "x") },
 			"RemovePodSandbox": func() error { return c.RemovePodSandbox(t.Context(), "x") },
 		} {
-			r.FailNext(method, "", status.Error(codes.NotFound, "not found"))
+			r.Inject("method=" + method + " nth=1 error=NotFound message=\"not found\"")
 			if err := stop(); err != nil {
 				t.Errorf("%s: %v", method, err)
 			}
-			r.FailNext(method, "", status.Error(codes.Unknown, "busy"))
+			r.Inject("method=" + method + " nth=1 error=Unknown message=busy")
 			if err := stop(); err == nil {
 				t.Errorf("%s: no error", method)
 			}

@@ -166,7 +166,7 @@ func TestConnectToAServerThatDoesNotAnswerIsHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := sim.New(sim.Options{})
 		defer r.Close()
-		defer r.Hang("Version", "")()
+		defer r.Inject("method=Version hang")()
 		_, err := Connect(t.Context(), Options{Endpoint: Endpoint{Runtime: SimEndpoint}, Dial: r.Dial})
 		if !errors.Is(err, ErrHung) || !errors.Is(err, ErrDeadline) || errors.Is(err, ErrNotCRI) || err.Error() != "connect to sim:: no answer within 10s" {
 			t.Errorf("hanging runtime: %v", err)

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -161,10 +159,7 @@ func TestHintsThatEndLaterAreNotUnsupported(t *testing.T) {
 // the containers tells it.
 func TestHintsWithoutASandboxStatus(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
-		r.TamperEvents(func(ev *runtimeapi.ContainerEventResponse) int {
-			ev.PodSandboxStatus = nil
-			return 1
-		})
+		r.Inject("method=GetContainerEvents unset=podSandboxStatus")
 		l := hear(t.Context(), c)
 		sb, id := runPod(t, c, "p", "sleep", "60")
 		for _, h := range l.take() {
@@ -178,14 +173,14 @@ func TestHintsWithoutASandboxStatus(t *testing.T) {
 // TestHintsLostAndDoubled are for the listener to survive; the sim makes them.
 func TestHintsLostAndDoubled(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
-		times := 0
-		r.TamperEvents(func(*runtimeapi.ContainerEventResponse) int { return times })
+		heal := r.Inject("method=GetContainerEvents drop")
 		l := hear(t.Context(), c)
 		runPod(t, c, "a", "sleep", "60")
 		if n := len(l.take()); n != 0 {
 			t.Errorf("%d hints, want none", n)
 		}
-		times = 2
+		heal()
+		r.Inject("method=GetContainerEvents repeat=1")
 		runPod(t, c, "b", "sleep", "60")
 		if n := len(l.take()); n != 8 {
 			t.Errorf("%d hints, want 4 twice", n)

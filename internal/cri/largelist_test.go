@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/hint"
@@ -115,7 +112,7 @@ func TestListsBeyondOneMessage(t *testing.T) {
 
 func withoutStreams(r *sim.Runtime) {
 	for _, method := range []string{"StreamPodSandboxes", "StreamContainers", "StreamImages", "StreamContainerStats", "StreamPodSandboxStats"} {
-		r.Inject(sim.Fault{Method: method, Err: status.Error(codes.Unimplemented, "unknown method"), Times: -1})
+		r.Inject("method=" + method + " error=Unimplemented message=\"unknown method\"")
 	}
 }
 

@@ -68,7 +68,7 @@ func TestListWithoutPodRemovedByOthersHasNone(t *testing.T) {
 
 func TestListWithoutPodWhoseStatusFailsIsNone(t *testing.T) {
 	inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, _ string, _ lists) {
-		r.Inject(sim.Fault{Method: "ContainerStatus", Err: errNotRead, Times: -1})
+		r.Inject("method=ContainerStatus error=Unknown")
 		if _, _, err := c.withOwnChanges(t.Context(), c.changes.createdFor("", c.now()), lists{}); err == nil {
 			t.Error("the list counts")
 		}

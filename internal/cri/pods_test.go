@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -142,7 +140,7 @@ func TestPodStatus(t *testing.T) {
 		if err := c.RemoveContainer(ctx, gone); err != nil {
 			t.Fatal(err)
 		}
-		r.Delay("PodSandboxStatus", "", time.Second)
+		r.Inject("method=PodSandboxStatus delay=1s")
 		at := time.Now()
 		st, err := c.PodStatus(ctx, p)
 		if err != nil {
@@ -175,7 +173,7 @@ func TestPodStatus(t *testing.T) {
 		if st, err = c.PodStatus(ctx, p); err != nil || len(st.Sandboxes)+len(st.Containers) != 0 {
 			t.Errorf("removed: %+v, %v", st, err)
 		}
-		r.FailNext("ContainerStatus", "", status.Error(codes.Unknown, "shim is gone"))
+		r.Inject(`method=ContainerStatus nth=1 error=Unknown message="shim is gone"`)
 		_, id = runPod(t, c, "q", "true")
 		q, _ := c.ListPod(ctx, "uid-q")
 		if st, err := c.PodStatus(ctx, q); st != nil || err == nil || err.Error() != "read status of container "+id[:13]+": shim is gone" {

@@ -70,7 +70,7 @@ func TestPartialStatusOfPodWithHangingContainer(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		r.Hang("ContainerStatus", ids["sick"])
+		r.Inject("method=ContainerStatus container=sick hang")
 		pods, err := c.ListPods(t.Context())
 		if err != nil {
 			t.Fatal(err)

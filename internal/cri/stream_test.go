@@ -4,9 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
@@ -34,7 +31,7 @@ func TestInputOfAContainerIsReadFromBothRuntimes(t *testing.T) {
 func TestOutputThatIsTooLargeIsAKindOfError(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
 		_, id := runPod(t, c, "p", "sleep", "600")
-		r.FailNext("ExecSync", "", status.Error(codes.ResourceExhausted, "grpc: trying to send message larger than max (16777229 vs. 16777216)"))
+		r.Inject(`method=ExecSync nth=1 error=ResourceExhausted message="grpc: trying to send message larger than max (16777229 vs. 16777216)"`)
 		if _, err := c.ExecSync(t.Context(), id, []string{"x"}, 0); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%v", err)
 		}

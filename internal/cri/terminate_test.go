@@ -4,9 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -20,14 +17,13 @@ func TestTerminatePodReportsARunningSandboxBesideAStoppedOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		live, id := runPod(t, c, "p", "sleep", "3600")
-		broken := status.Error(codes.Internal, "shim is gone")
-		r.Inject(sim.Fault{Method: "StopContainer", Err: broken, Times: -1})
+		r.Inject(`method=StopContainer error=Internal message="shim is gone"`)
 		p := &pod.Pod{
 			Sandboxes:  []*pod.Sandbox{{ID: live, State: pod.Running}, {ID: dead, State: pod.Exited}},
 			Containers: []*pod.Container{{ID: id, Name: "c", SandboxID: live, State: pod.Running}},
 		}
 		o := TerminateOptions{Grace: time.Second, Escalate: true}
-		end := r.Inject(sim.Fault{Method: "StopPodSandbox", Match: live, Err: broken, Times: -1})
+		end := r.Inject(`method=StopPodSandbox error=Internal message="shim is gone"`)
 		if err := c.TerminatePod(t.Context(), p, o); err == nil {
 			t.Error("no error, and everything runs")
 		}

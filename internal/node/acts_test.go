@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -67,12 +65,11 @@ var verbs = map[string]func(h *history, args []string){
 			h.sim.KillContainer(id)
 		}
 	},
-	"fault": func(h *history, args []string) { h.fault(h.faultOf(args)) }, // METHOD error|deadline|hang|DURATION SKIP TIMES [lost]
+	"fault": func(h *history, args []string) { h.fault(strings.Join(args, " ")) }, // a rule, as of podctl proxy --inject
 	"network": func(h *history, _ []string) {
 		h.sim.SetNetwork("cni plugin not initialized")
 		h.breaks(func() { h.sim.SetNetwork("") })
 	},
-	"events": func(h *history, args []string) { h.loseEvents(h.number(args[0])) }, // every Nth is lost; with 0 each comes twice
 	"no-events": func(h *history, _ []string) { // their stream ends at once
 		h.sim.SetEvents(sim.EventsEOF)
 		h.breaks(func() { h.sim.SetEvents(sim.EventsBroadcast) })
@@ -88,9 +85,8 @@ var verbs = map[string]func(h *history, args []string){
 			h.breaks(fillDisk(h.t))
 			return
 		}
-		full := status.Error(codes.Unknown, "write /var/lib/podctl-sim/io: no space left on device")
 		for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer", "PullImage"} {
-			h.fault(sim.Fault{Method: method, Times: -1, Err: full})
+			h.fault("method=" + method + ` error=Unknown message="write /var/lib/podctl-sim/io: no space left on device"`)
 		}
 	},
 	// The clock is set, as far as the runtime's dates go.
@@ -125,37 +121,6 @@ func (h *history) duration(text string) time.Duration {
 		h.t.Fatal(err)
 	}
 	return d
-}
-
-func (h *history) faultOf(args []string) sim.Fault {
-	f := sim.Fault{Method: args[0], Skip: h.number(args[2]), Times: h.number(args[3]), After: len(args) > 4}
-	switch args[1] {
-	case "error":
-		f.Err = status.Error(codes.Unknown, "no luck")
-	case "deadline":
-		f.Err = status.Error(codes.DeadlineExceeded, "context deadline exceeded")
-	case "hang":
-		f.Hang = true
-	default:
-		f.Delay = h.duration(args[1])
-	}
-	return f
-}
-
-// loseEvents loses every nth event of the runtime, or doubles each if n is 0.
-func (h *history) loseEvents(n int) {
-	count := 0
-	h.sim.TamperEvents(func(*runtimeapi.ContainerEventResponse) int {
-		count++
-		switch {
-		case n == 0:
-			return 2
-		case count%n == 0:
-			return 0
-		}
-		return 1
-	})
-	h.breaks(func() { h.sim.TamperEvents(nil) })
 }
 
 // order has something done to a pod by name, at the same time as all else. What comes of

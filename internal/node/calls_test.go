@@ -24,9 +24,9 @@ func (w *world) asContainerd() {
 		"RunPodSandbox": 300 * time.Millisecond, "CreateContainer": 40 * time.Millisecond, "StartContainer": 60 * time.Millisecond,
 		"StopPodSandbox": 50 * time.Millisecond, "RemoveContainer": 20 * time.Millisecond, "RemovePodSandbox": 20 * time.Millisecond,
 	} {
-		w.sim.Delay(method, "", takes)
+		w.sim.Inject("method=" + method + " delay=" + takes.String())
 	}
-	w.sim.Delay("", "", time.Millisecond)
+	w.sim.Inject("method=* delay=1ms")
 	w.plegNow = func() time.Time {
 		time.Sleep(time.Microsecond)
 		return time.Now()

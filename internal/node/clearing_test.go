@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/node/admission"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -153,15 +152,13 @@ func TestFailedEvictionRejectsCriticalPod(t *testing.T) {
 		dns := requesting("500m", podYAML("dns", "sleep 3600", criticalClass))
 		a := w.podctl("agent", stuck)
 		a.until("stuck", "running", running)
-		gone := errors.New("the shim is gone")
-		stop, end := w.sim.Inject(sim.Fault{Method: "StopContainer", Err: gone}), w.sim.Inject(sim.Fault{Method: "StopPodSandbox", Err: gone})
+		heal := w.sim.Inject("method=StopContainer nth=1 error=Unknown", "method=StopPodSandbox nth=1 error=Unknown")
 		a.want(stuck, dns)
 		a.until("dns", "rejected", rejected("UnexpectedAdmissionError"))
 		if got := a.exceeded(); !slices.Equal(got, []string{"stuck"}) {
 			t.Errorf("pods that exceeded their grace period: %v, want stuck", got)
 		}
-		stop()
-		end()
+		heal()
 		a.until("stuck", "evicted", evicted)
 		a.drain()
 		w.empty()

@@ -78,7 +78,7 @@ func TestWatcherGetsFinalStateOfRemovedPod(t *testing.T) {
 // A runtime that hangs does not keep a pod from being ended before it began.
 func TestDrainDoesNotWaitForNetworkStatus(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("Status", "")()
+		defer w.sim.Inject("method=Status hang")()
 		p := w.podctl("run-a", podYAML("a", "sleep 1"), podYAML("b", "sleep 1"))
 		time.Sleep(time.Second)
 		began := time.Now()
@@ -97,7 +97,7 @@ func TestNoPodStartsAfterDrain(t *testing.T) {
 		a := w.podctl("run-a", web)
 		a.until("web", "running", running)
 		a.kill()
-		release := w.sim.Hang("PodSandboxStatus", "") // reading its manifest
+		release := w.sim.Inject("method=PodSandboxStatus hang") // reading its manifest
 		b := w.podctl("run-b", web)
 		time.Sleep(time.Second)
 		if err := b.Drain(t.Context(), nil); err != nil {

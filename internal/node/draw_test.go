@@ -81,7 +81,7 @@ func (d *drawing) next() {
 	case n < 37:
 		d.act("disk-full %s", pick(*d, "podctl", "runtime"))
 	case n < 38:
-		d.act("%s", pick(*d, "network", fmt.Sprintf("events %d", d.IntN(4))))
+		d.act("%s", pick(*d, "network", "fault method=GetContainerEvents "+[]string{"repeat=1", "drop", "drop probability=0.5", "drop probability=0.33"}[d.IntN(4)]))
 	case n < 39:
 		for _, act := range pick(*d, gallery...) {
 			d.act("%s", act)
@@ -105,16 +105,16 @@ func (d *drawing) rule() {
 
 // gallery are failures that runtimes are known for.
 var gallery = [][]string{
-	{"fault StopContainer deadline 0 -1"},                       // a container never stops
-	{"fault StopPodSandbox deadline 0 -1"},                      // nor does a sandbox
-	{"fault ContainerStatus hang 0 -1"},                         // the PLEG is not healthy
-	{"fault PodSandboxStatus hang 0 -1"},                        // the same
-	{"fault RunPodSandbox deadline 0 2 lost"},                   // two sandboxes of one pod
-	{"fault RunPodSandbox 2000ms 0 3 lost", "wait 1s", "crash"}, // a restart in RunPodSandbox
-	{"fault CreateContainer deadline 0 2 lost"},                 // the name of a container is reserved
+	{"fault method=StopContainer error=DeadlineExceeded"},               // a container never stops
+	{"fault method=StopPodSandbox error=DeadlineExceeded"},              // nor does a sandbox
+	{"fault method=ContainerStatus hang"},                               // the PLEG is not healthy
+	{"fault method=PodSandboxStatus hang"},                              // the same
+	{"fault method=RunPodSandbox nth=1-2 lost=DeadlineExceeded"},        // two sandboxes of one pod
+	{"fault method=RunPodSandbox nth=1-3 delay=2s", "wait 1s", "crash"}, // a restart in RunPodSandbox
+	{"fault method=CreateContainer nth=1-2 lost=DeadlineExceeded"},      // the name of a container is reserved
 	{"no-events"}, // events are switched off
-	{"crash", "container-dies 0", "sandbox-dies 0", "recover"},          // what ended while the runtime was dead
-	{"fault ListContainers hang 0 -1", "fault ListPodSandbox hang 0 1"}, // a runtime that accepts and does not answer
+	{"crash", "container-dies 0", "sandbox-dies 0", "recover"},                     // what ended while the runtime was dead
+	{"fault method=ListContainers hang", "fault method=ListPodSandbox nth=1 hang"}, // a runtime that accepts and does not answer
 }
 
 // faultyMethods are the calls that go wrong.
@@ -124,6 +124,11 @@ var faultyMethods = []string{
 }
 
 func (d *drawing) fault() {
-	how := pick(*d, "error", "hang", fmt.Sprintf("%dms", d.IntN(3000)))
-	d.act("fault %s %s %d %d%s", pick(*d, faultyMethods...), how, d.IntN(3), 1+d.IntN(3), pick(*d, "", " lost"))
+	how := pick(*d, "error=Unknown", "hang", fmt.Sprintf("delay=%dms", 1+d.IntN(3000)))
+	method, first, times := pick(*d, faultyMethods...), 1+d.IntN(3), d.IntN(3)
+	lost := pick(*d, "", " lost=Unknown")
+	if method == "GetContainerEvents" { // which has no one answer
+		lost = ""
+	}
+	d.act("fault method=%s nth=%d-%d %s%s", method, first, first+times, how, lost)
 }

@@ -221,7 +221,7 @@ func TestForeignPodWithTheUIDOfAPodIsLeftAlone(t *testing.T) {
 				f.untouched("after the sandbox of the pod died", true)
 
 				// For a while podctl's own sandbox is not there at all.
-				release := w.sim.Delay("RunPodSandbox", "", 20*time.Second)
+				release := w.sim.Inject("method=RunPodSandbox delay=20s")
 				client := w.client()
 				defer client.Close()
 				if err := client.RemovePodSandbox(t.Context(), before); err != nil {

@@ -1,23 +1,15 @@
 package node
 
 import (
-	"context"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"google.golang.org/grpc/test/bufconn"
-
-	"github.com/podctl/podctl/internal/lab/proxy"
-	"github.com/podctl/podctl/internal/lab/relay"
 	"github.com/podctl/podctl/internal/lab/rules"
-	"github.com/podctl/podctl/internal/lab/trace"
 )
 
 // galleryRules returns the rules of each file of examples/faults, by its name without extension.
@@ -63,35 +55,6 @@ func TestGalleryRules(t *testing.T) {
 // galleryNames are the names of galleryRules, sorted.
 func galleryNames() []string { return slices.Sorted(maps.Keys(galleryRules())) }
 
-// ruleProxy is a proxy between the podctls of a history and the runtime. Without rules it passes
-// every call as it is.
-type ruleProxy struct {
-	*proxy.Proxy
-	listener *bufconn.Listener
-	served   chan error
-}
-
-// proxyReconnects is within what time a proxy finds a runtime that has returned.
-const proxyReconnects = 2 * time.Second
-
-// putProxy has the podctls that start reach the runtime by a proxy.
-func (h *history) putProxy() {
-	p, err := proxy.New(proxy.Options{
-		Dial: h.sim.Dial, Now: time.Now, CallerOf: func(net.Conn) relay.Caller { return relay.Caller{} }, Fired: func(*rules.Firing, rules.Call) {},
-	}, &rules.Set{}, trace.Names{})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.proxy = &ruleProxy{Proxy: p, listener: bufconn.Listen(64 << 10), served: make(chan error, 1)}
-	go func() { h.proxy.served <- p.Serve(h.proxy.listener) }()
-	h.dial = func(ctx context.Context) (net.Conn, error) { return h.proxy.listener.DialContext(ctx) }
-}
-
-func (p *ruleProxy) close() {
-	p.Close()
-	<-p.served
-}
-
 // shortFill is how many entries the rules fill a list with at most, unless they are played whole.
 const shortFill = 50
 
@@ -101,16 +64,13 @@ func (h *history) rule(name string, whole bool) {
 	if !ok {
 		h.t.Fatalf("the gallery has no rules %q", name)
 	}
-	var add []rules.Rule
-	for _, r := range all {
+	all = slices.Clone(all)
+	for i := range all {
 		if !whole {
-			r.Fill = min(r.Fill, shortFill)
+			all[i].Fill = min(all[i].Fill, shortFill)
 		}
-		add = append(add, r)
 	}
-	if err := h.proxy.Change(rules.Change{Add: add}); err != nil {
-		h.t.Fatal(err)
-	}
+	remove := h.sim.InjectRules(all...)
 	switch name {
 	case "unknown":
 		h.judge.setUnknown(true)
@@ -119,11 +79,9 @@ func (h *history) rule(name string, whole bool) {
 		h.toldSuccess = true
 	}
 	h.breaks(func() {
-		for _, r := range h.proxy.Rules() {
+		for _, r := range h.sim.Faults.Rules() {
 			h.say("%s fired %d times", r.Source, r.Fired)
 		}
-		if err := h.proxy.Change(rules.Change{RemoveAll: true}); err != nil {
-			h.t.Fatal(err)
-		}
+		remove()
 	})
 }

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -34,8 +33,6 @@ type history struct {
 	born    int
 	// down: the runtime is.
 	down bool
-	// proxy is between the podctls and the runtime; nil in a history without rules.
-	proxy *ruleProxy
 	// toldSuccess: the runtime has said of containers that failed that they ended with exit code 0, which
 	// a kubelet believes: a pod that is to run until it succeeds may have ended.
 	toldSuccess bool
@@ -61,10 +58,6 @@ func playHistory(t *testing.T, acts []string) outcome {
 		h := &history{world: w, judge: newJudge(w)}
 		w.watch, w.told = h.judge, h.say
 		w.allocatable = quantities("cpu", "1", "memory", "1Gi", "pods", "10")
-		if slices.ContainsFunc(acts, func(act string) bool { return strings.HasPrefix(act, "rule ") }) {
-			h.putProxy()
-			defer h.proxy.close()
-		}
 		ended := make(chan struct{})
 		go func() { // which may end at once
 			defer close(ended)
@@ -246,13 +239,10 @@ func (h *history) restartRuntime() {
 	if h.down {
 		h.down = false
 		h.sim.Restart()
-		if h.proxy != nil {
-			time.Sleep(proxyReconnects)
-		}
 	}
 }
 
-func (h *history) fault(f sim.Fault) { h.breaks(h.sim.Inject(f)) }
+func (h *history) fault(rule string) { h.breaks(h.sim.Inject(rule)) }
 
 // settings are objects beside the pods; 0 is none.
 func settings(n int) *pod.Objects {

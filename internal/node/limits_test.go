@@ -68,7 +68,7 @@ func TestEvictionTimeoutIsReported(t *testing.T) {
 		yaml := podYAML("full", "sleep 1000", "terminationGracePeriodSeconds: 600", "volumes: [{name: v, emptyDir: {sizeLimit: 100Ki}}]")
 		p := w.podctl("one", strings.Replace(yaml, "command:", "volumeMounts: [{name: v, mountPath: /v}], command:", 1))
 		uid := p.until("full", "running", running).Pod.UID
-		undo := w.sim.Inject(sim.Fault{Method: "StopContainer", Times: -1, Hang: true})
+		undo := w.sim.Inject("method=StopContainer hang")
 		file := filepath.Join(w.root, "pods", string(uid), "volumes/kubernetes.io~empty-dir/v/f")
 		if err := os.WriteFile(file, make([]byte, 200<<10), 0o600); err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func TestStorageOfUnknownLayersEvictsNoPod(t *testing.T) {
 		w.sim.Script("layer/c", sim.Script{WritableLayerBytes: 6 << 20})
 		w.sim.Script("separate/b", sim.Script{WritableLayerBytes: 6 << 20})
 		w.separateImages = true
-		undo := w.sim.Inject(sim.Fault{Method: "ListContainerStats", Times: -1, Hang: true})
+		undo := w.sim.Inject("method=ListContainerStats hang")
 		p := w.podctl("one", limited("layer", "c 5Mi"), limited("separate", "a 5Mi", "b 5Mi"))
 		p.until("layer", "running", running)
 		time.Sleep(time.Minute)

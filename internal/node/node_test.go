@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
@@ -77,9 +76,9 @@ func TestPodsSurviveRuntimeRestart(t *testing.T) {
 // Whatever call the runtime dies in, the pod comes up once it is back.
 func TestRuntimeDiesDuringStart(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer", "PodSandboxStatus", "ImageStatus"} {
-		for _, after := range []bool{false, true} {
+		for _, lost := range []string{"", "lost=Unavailable"} {
 			inWorld(t, func(t *testing.T, w *world) {
-				w.sim.Inject(sim.Fault{Method: method, Hang: true, After: after})
+				w.sim.Inject("method=" + method + " nth=1 hang " + lost)
 				p := w.podctl("run-a", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 				time.Sleep(time.Second)
 				w.sim.Crash()

@@ -64,7 +64,7 @@ func TestPodOwnedElsewhereIsLeftAlone(t *testing.T) {
 // a pod that it starts before the runtime lists the pod.
 func TestDirectoryOfOtherRunDirIsKept(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		release := w.sim.Hang("RunPodSandbox", "")
+		release := w.sim.Inject("method=RunPodSandbox hang")
 		a := w.podctl("agent", podYAML("web", "sleep 1", job), podYAML("api", "sleep 1", job))
 		time.Sleep(time.Second)
 		dirs := func() int {

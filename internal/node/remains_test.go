@@ -7,12 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/worker"
 )
@@ -100,7 +97,7 @@ func TestRecordOfOlderManifestIsIgnored(t *testing.T) {
 // it: the next podctl of the name removes it, also with another manifest.
 func TestLeftoversOfUncreatedPod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		release := w.sim.Hang("RunPodSandbox", "")
+		release := w.sim.Inject("method=RunPodSandbox hang")
 		a := w.podctl("run-a", podYAML("web", "sleep 1", job), podYAML("web-2", "sleep 1", job))
 		time.Sleep(time.Second)
 		a.client.Close()
@@ -125,7 +122,7 @@ func TestLeftoversOfPodWithoutManifest(t *testing.T) {
 		a := w.podctl("run-a", podYAML("web", "sleep 3600"))
 		a.until("web", "running", running)
 		a.kill()
-		release := w.sim.Inject(sim.Fault{Method: "PodSandboxStatus", Times: -1, Err: status.Error(codes.Unknown, "broken")})
+		release := w.sim.Inject("method=PodSandboxStatus error=Unknown message=broken")
 		b := w.podctl("run-b", podYAML("web", "sleep 2", job))
 		time.Sleep(time.Second)
 		release()
@@ -138,7 +135,7 @@ func TestLeftoversOfPodWithoutManifest(t *testing.T) {
 // A pod to which nothing was done yet is stopped without a trace.
 func TestLeftoversOfPodStoppedBeforeStart(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		defer w.sim.Hang("Status", "")() // so that it waits for its network
+		defer w.sim.Inject("method=Status hang")() // so that it waits for its network
 		a := w.podctl("run-a", podYAML("web", "sleep 1", job))
 		time.Sleep(time.Second)
 		w.sim.Crash() // so that its end takes a while

@@ -165,7 +165,7 @@ func TestEventOfPodInRemovalStartsNothing(t *testing.T) {
 		p := w.podctl("run-a", fixUID("job", podYAML("job", "sleep 1; exit 1", job)))
 		p.until("job", "finished", finished)
 		w.sim.ClearCalls()
-		release := w.sim.Hang("RemoveContainer", "")
+		release := w.sim.Inject("method=RemoveContainer hang")
 		p.want(fixUID("job", podYAML("job", "sleep 3600", job)))
 		time.Sleep(5 * time.Second)
 		p.pleg.RequestReinspect("fixed-1")

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // critical is a pod that counts as critical because it is static.
@@ -85,7 +83,7 @@ func TestShutdownReportsPodsLeft(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"))
 		p.until("web", "running", running)
-		undo := w.sim.Inject(sim.Fault{Method: "StopContainer", Times: -1, Hang: true})
+		undo := w.sim.Inject("method=StopContainer hang")
 		begin := time.Now()
 		if err := p.Shutdown(t.Context(), 30*time.Second); !errors.Is(err, ErrPodsLeft) {
 			t.Errorf("err %v, want ErrPodsLeft", err)

@@ -31,7 +31,7 @@ func manyPods(n int) []string {
 // A pod of a high priority is among those that start first, whatever its name.
 func TestPodsStartByPriority(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Delay("RunPodSandbox", "", time.Second)
+		w.sim.Inject("method=RunPodSandbox delay=1s")
 		pods := append(manyPods(40), podYAML("zz-urgent", "sleep 3600", "terminationGracePeriodSeconds: 2", "priority: 1000"))
 		p := w.podctl("agent", pods...)
 		p.until("web-39", "running", running)
@@ -49,7 +49,7 @@ func TestPodsStartByPriority(t *testing.T) {
 func TestHungSandboxesDoNotBlockStarts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 20 {
-			w.sim.Hang("RunPodSandbox", fmt.Sprintf("web-%02d", i))
+			w.sim.Inject(fmt.Sprintf("method=RunPodSandbox pod=web-%02d hang", i))
 		}
 		p := w.podctl("agent", manyPods(40)...)
 		began := time.Now()
@@ -74,7 +74,7 @@ func TestHungSandboxesDoNotBlockStarts(t *testing.T) {
 func TestPullsDoNotBlockStarts(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.sim.SetImage("slow:1", sim.ImageScript{Absent: true})
-		w.sim.Delay("PullImage", "", 10*time.Minute)
+		w.sim.Inject("method=PullImage delay=10m")
 		var pods []string
 		for i := range 20 {
 			pods = append(pods, strings.Replace(podYAML(fmt.Sprintf("aa-slow-%02d", i), "sleep 3600", "terminationGracePeriodSeconds: 2"), "busybox:1", "slow:1", 1))

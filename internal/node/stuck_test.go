@@ -11,7 +11,7 @@ func TestHangingStopContainerIsAbandoned(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 5"))
 		p.until("web", "running", running)
-		defer w.sim.Hang("StopContainer", "")()
+		defer w.sim.Inject("method=StopContainer hang")()
 		w.sim.ClearCalls()
 		began := time.Now()
 		p.drain()

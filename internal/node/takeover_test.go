@@ -5,17 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // silence makes the runtime answer nothing about single sandboxes: also not
 // what manifest they carry.
 func (w *world) silence() (release func()) {
-	return w.sim.Inject(sim.Fault{Method: "PodSandboxStatus", Times: -1, Err: status.Error(codes.Unavailable, "come back later")})
+	return w.sim.Inject(`method=PodSandboxStatus error=Unavailable message="come back later"`)
 }
 
 // A manifest that cannot be read now is no manifest that is not there.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,8 +44,6 @@ type world struct {
 	cgroups *fakeCgroups
 	// removing is called before the directory of a pod is removed, unless it is nil.
 	removing func()
-	// dial connects podctls that start to their runtime; nil is sim.Dial.
-	dial func(context.Context) (net.Conn, error)
 	// watch, if set, is told of every call that a podctl makes.
 	watch cri.CallWatcher
 	// separateImages: the images have a file system of their own.
@@ -135,11 +132,7 @@ func (w *world) start(instance string, read func(*podctl)) *podctl {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	p := &podctl{t: w.t, world: w, end: cancel, ran: make(chan error, 1)}
 	var err error
-	dial := w.dial
-	if dial == nil {
-		dial = w.sim.Dial
-	}
-	if p.client, err = cri.Connect(ctx, cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: dial, Watcher: w.watch}); err != nil {
+	if p.client, err = cri.Connect(ctx, cri.Options{Endpoint: cri.Endpoint{Runtime: cri.SimEndpoint}, Dial: w.sim.Dial, Watcher: w.watch}); err != nil {
 		w.t.Fatal(err)
 	}
 	if p.locks, err = owner.Open(filepath.Join(w.root, cmp.Or(w.locks, "locks")), instance, proc.FS(testutil.EmptyProc(w.t))); err != nil {

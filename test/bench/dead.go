@@ -12,8 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
@@ -58,7 +56,7 @@ func deadOnce(ctx context.Context, o options, streams bool) error {
 	go func() { _ = rt.Serve(listener) }() // until it is closed
 	if !streams {
 		for _, method := range []string{"StreamContainers", "StreamPodSandboxes"} {
-			rt.Inject(sim.Fault{Method: method, Times: -1, Err: status.Error(codes.Unimplemented, "unknown method "+method)})
+			rt.Inject("method=" + method + " error=Unimplemented message=\"unknown method " + method + "\"")
 		}
 	}
 	rt.Script("job", sim.Script{Program: &sim.Program{}})

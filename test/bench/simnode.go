@@ -57,8 +57,8 @@ func newSimNode(ctx context.Context, dir string, containers int) (*simNode, erro
 
 // delayStatuses makes every status call take statusTakes from now on.
 func (n *simNode) delayStatuses() {
-	n.rt.Delay("PodSandboxStatus", "", statusTakes)
-	n.rt.Delay("ContainerStatus", "", statusTakes)
+	n.rt.Inject("method=PodSandboxStatus delay=" + statusTakes.String())
+	n.rt.Inject("method=ContainerStatus delay=" + statusTakes.String())
 }
 
 func (n *simNode) close() { n.rt.Close() }

@@ -137,7 +137,7 @@ func TestAlertsFireAndResolve(t *testing.T) {
 		t.Errorf("beside an orphan the hang's alert fires: %v", seen)
 	}
 
-	answer := rt.Hang("ListPodSandbox", "")
+	answer := rt.Inject("method=ListPodSandbox hang")
 	until(t, "the hang's alert fires", fires(hang, true))
 	if alive, seen := status(address, "/healthz"); !alive {
 		t.Errorf("a runtime that hangs fails the liveness probe: %v", seen)

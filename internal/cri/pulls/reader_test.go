@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/rules"
 )
 
 func bubble(t *testing.T, f func(*testing.T, *sim.Runtime, *cri.Client)) {
@@ -71,7 +71,7 @@ func TestListPullsInFlight(t *testing.T) {
 // CRI-O serves the CRI alone.
 func TestListUnsupported(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *cri.Client) {
-		r.FailNext("ListStatuses", "", status.Error(codes.Unimplemented, "unknown service containerd.services.content.v1.Content"))
+		r.InjectRules(rules.Rule{Method: "ListStatuses", Last: 1, Error: codes.Unimplemented, Message: "unknown service containerd.services.content.v1.Content"})
 		if all, err := pulls.NewReader(c, time.Now).List(t.Context()); !errors.Is(err, cri.ErrUnsupported) || all != nil {
 			t.Errorf("%+v, %v", all, err)
 		}
@@ -81,8 +81,8 @@ func TestListUnsupported(t *testing.T) {
 // A runtime that hangs costs one reading call's time, however many calls there would be.
 func TestListHasOneDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, r *sim.Runtime, c *cri.Client) {
-		r.Delay("ListStatuses", "", cri.DefaultTimeout-time.Second)
-		r.Hang("List", "")
+		slow := cri.DefaultTimeout - time.Second
+		r.InjectRules(rules.Rule{Method: "ListStatuses", DelayMin: slow, DelayMax: slow}, rules.Rule{Method: "List", Hang: true})
 		begun := time.Now()
 		_, err := pulls.NewReader(c, time.Now).List(t.Context())
 		if took := time.Since(begun); !errors.Is(err, cri.ErrDeadline) || took != cri.DefaultTimeout {

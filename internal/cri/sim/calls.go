@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"github.com/podctl/podctl/internal/lab/trace"
 )
 
 // Call is one call that the runtime answered.
@@ -58,13 +58,16 @@ func (r *Runtime) ClearCalls() {
 	r.calls = nil
 }
 
-func (r *Runtime) record(ctx context.Context, method string, req any, s subject, at time.Time, err *error) {
+func (r *Runtime) record(ctx context.Context, method string, req any, t trace.Target, at time.Time, err *error) {
 	if !r.opts.Record {
 		return
 	}
 	c := Call{
-		Method: method, Request: req, Pod: s.pod, Container: s.container, Image: s.image,
+		Method: method, Request: req, Container: t.Container, Image: t.Image,
 		At: at, Took: r.opts.Clock().Sub(at), Err: *err,
+	}
+	if t.Pod != "" {
+		c.Pod = t.Namespace + "/" + t.Pod
 	}
 	if end, ok := ctx.Deadline(); ok {
 		c.Allowed = end.Sub(at)
@@ -72,55 +75,4 @@ func (r *Runtime) record(ctx context.Context, method string, req any, s subject,
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls = append(r.calls, c)
-}
-
-// subject is what a request is about, as far as it says.
-type subject struct {
-	pod, podName, container, image string
-	ids                            []string
-}
-
-func (s subject) matches(match string) bool {
-	return match == "" || match == s.pod || match == s.podName || match == s.container || match == s.image ||
-		slices.Contains(s.ids, match)
-}
-
-func (s *subject) setPod(m *runtimeapi.PodSandboxMetadata) {
-	if m != nil {
-		s.pod, s.podName = m.Namespace+"/"+m.Name, m.Name
-	}
-}
-
-// subjectOf looks up the names behind a request.
-func (r *Runtime) subjectOf(req any) subject {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var s subject
-	if q, ok := req.(interface{ GetContainerId() string }); ok {
-		s.ids = append(s.ids, q.GetContainerId())
-		if c := r.container(q.GetContainerId()); c != nil {
-			s.container = c.config.GetMetadata().GetName()
-			s.ids = append(s.ids, c.id, c.sandbox.id)
-			s.setPod(c.sandbox.config.GetMetadata())
-		}
-	}
-	if q, ok := req.(interface{ GetPodSandboxId() string }); ok {
-		s.ids = append(s.ids, q.GetPodSandboxId())
-		if sb := r.sandbox(q.GetPodSandboxId()); sb != nil {
-			s.ids = append(s.ids, sb.id)
-			s.setPod(sb.config.GetMetadata())
-		}
-	}
-	if q, ok := req.(interface{ GetImage() *runtimeapi.ImageSpec }); ok {
-		s.image = q.GetImage().GetImage()
-	}
-	switch q := req.(type) {
-	case *runtimeapi.RunPodSandboxRequest:
-		s.setPod(q.GetConfig().GetMetadata())
-	case *runtimeapi.CreateContainerRequest:
-		s.container = q.GetConfig().GetMetadata().GetName()
-	case *runtimeapi.PullImageRequest:
-		s.setPod(q.GetSandboxConfig().GetMetadata())
-	}
-	return s
 }

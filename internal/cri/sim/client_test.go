@@ -21,6 +21,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/trace"
 	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
@@ -37,7 +38,7 @@ func (n *node) exec(id, script string) (stdout, stderr string) {
 // TestEveryMethodIsAnswered, but those that containerd does not implement.
 func TestEveryMethodIsAnswered(t *testing.T) {
 	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
-		for _, method := range sim.Methods() {
+		for _, method := range trace.Methods() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of streams
 			defer cancel()
 			var err error

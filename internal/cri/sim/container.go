@@ -90,8 +90,10 @@ func (r *Runtime) CreateContainer(_ context.Context, req *runtimeapi.CreateConta
 	c.createdAt = r.stamp()
 	r.names[name] = id
 	r.containers[id] = c
+	answer := &runtimeapi.CreateContainerResponse{ContainerId: id}
+	r.known.Learn(req, answer)
 	r.emit(id, s, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
-	return &runtimeapi.CreateContainerResponse{ContainerId: id}, nil
+	return answer, nil
 }
 
 // invalidConfig is why containerd refuses a container's config.

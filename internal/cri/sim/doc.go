@@ -1,7 +1,7 @@
 // Package sim is a CRI runtime in memory behind a real gRPC server: what the
 // tests of podctl run on, and what "-r sim:" and "podctl sim" serve.
 //
-//	Dial (bufconn) ─┐                     ┌─ fault? delay, hang, fail ─┐
+//	Dial (bufconn) ─┐                     ┌─ rules: delay, hang, fail ─┐
 //	Serve(listener) ┴► gRPC ─► interceptor┤                            ├─► verb ─► state
 //	                                      └─ record of calls ──────────┘            │
 //	      GetContainerEvents ◄── subscribers ◄── event of every change ◄────────────┘

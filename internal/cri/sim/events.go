@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -29,7 +28,6 @@ const backlogAge = 5 * time.Minute
 
 type eventState struct {
 	mode        EventMode
-	tamper      func(*runtimeapi.ContainerEventResponse) int
 	subscribers []*subscriber
 	turn        int // of EventsStolen
 	backlog     []*runtimeapi.ContainerEventResponse
@@ -44,14 +42,6 @@ func (r *Runtime) SetEvents(m EventMode) {
 		s.close()
 	}
 	r.events.subscribers = nil
-}
-
-// TamperEvents has f called for every event that is sent to a stream; f may
-// change it, and answers how many times it is sent: 0 loses it, 2 doubles it.
-func (r *Runtime) TamperEvents(f func(*runtimeapi.ContainerEventResponse) int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events.tamper = f
 }
 
 // GetContainerEvents streams events until the caller, or Crash, ends it.
@@ -95,7 +85,7 @@ func (r *Runtime) subscribe() (*subscriber, error) {
 	oldest := r.opts.Clock().Add(-backlogAge).UnixNano()
 	for _, ev := range r.events.backlog {
 		if ev.CreatedAt >= oldest {
-			r.sendTo(s, ev)
+			s.put(ev)
 		}
 	}
 	r.events.backlog = nil
@@ -134,22 +124,11 @@ func (r *Runtime) emit(id string, sb *sandbox, typ runtimeapi.ContainerEventType
 		e.backlog = append(e.backlog, ev)
 	case e.mode == EventsStolen:
 		e.turn++
-		r.sendTo(e.subscribers[e.turn%len(e.subscribers)], ev)
+		e.subscribers[e.turn%len(e.subscribers)].put(ev)
 	default:
 		for _, s := range e.subscribers {
-			r.sendTo(s, ev)
+			s.put(ev)
 		}
-	}
-}
-
-func (r *Runtime) sendTo(s *subscriber, ev *runtimeapi.ContainerEventResponse) {
-	times := 1
-	if r.events.tamper != nil {
-		ev = proto.Clone(ev).(*runtimeapi.ContainerEventResponse)
-		times = r.events.tamper(ev)
-	}
-	for range times {
-		s.put(ev)
 	}
 }
 

@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -20,14 +19,13 @@ func TestFaults(t *testing.T) {
 			_, err := n.rt.Version(t.Context(), &runtimeapi.VersionRequest{})
 			return err
 		}
-		boom := errors.New("boom")
-		n.sim.Inject(sim.Fault{Method: "Version", Skip: 1, Times: 2, Err: boom})
+		n.sim.Inject("method=Version nth=2-3 error=Unknown")
 		for i, fails := range []bool{false, true, true, false} {
 			if err := version(); (err != nil) != fails {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
-		release := n.sim.Hang("Version", "")
+		release := n.sim.Inject("method=Version hang")
 		done := make(chan error)
 		go func() { done <- version() }()
 		time.Sleep(time.Hour)
@@ -38,14 +36,14 @@ func TestFaults(t *testing.T) {
 		if took := n.sim.Calls("Version")[4].Took; took != time.Hour {
 			t.Errorf("the hanging call took %s", took)
 		}
-		release = n.sim.Delay("Version", "", time.Minute)
+		release = n.sim.Inject("method=Version delay=1m")
 		start := time.Now()
 		if err := version(); err != nil || time.Since(start) != time.Minute {
 			t.Errorf("delayed call: %v after %s", err, time.Since(start))
 		}
 		release()
 
-		n.sim.Inject(sim.Fault{Method: "RunPodSandbox", Match: "default/b", After: true, Err: boom})
+		n.sim.Inject("method=RunPodSandbox pod=default/b lost=Unknown")
 		n.runPod(sandboxConfig("a"))
 		if _, err := n.rt.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: sandboxConfig("b")}); err == nil {
 			t.Error("the answer was not lost")

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/podctl/podctl/internal/lab/inject"
 )
 
 // ImageScript says what is special about an image.
@@ -193,7 +195,7 @@ func (r *Runtime) PullImage(ctx context.Context, req *runtimeapi.PullImageReques
 	script := i.ImageScript
 	r.mu.Unlock()
 	end := r.beginTransfer(i, script.PullTakes)
-	err := sleep(ctx, script.PullTakes)
+	err := inject.Wait(ctx, script.PullTakes)
 	end()
 	if err != nil {
 		return nil, err

@@ -11,6 +11,10 @@ import (
 	"time"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/lab/inject"
+	"github.com/podctl/podctl/internal/lab/rules"
+	"github.com/podctl/podctl/internal/lab/trace"
 )
 
 // Options are a runtime's properties. The zero value is one with events,
@@ -38,11 +42,16 @@ type Runtime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	runtimeapi.UnimplementedImageServiceServer
 
+	// Faults have calls go wrong by rules; tests use Inject.
+	Faults *inject.Injector
+
 	opts    Options
 	gate    *gate
 	streams streams
 	// running counts the goroutines of processes.
 	running sync.WaitGroup
+
+	known trace.Names // of pods and containers
 
 	mu         sync.Mutex
 	sandboxes  map[string]*sandbox
@@ -60,7 +69,6 @@ type Runtime struct {
 	loopback   bool   // see SetLoopback
 	lastID     int
 	lastStamp  time.Time
-	faults     []*fault
 	transfers  []*transfer
 	calls      []Call
 	events     eventState
@@ -84,6 +92,7 @@ func New(o Options) *Runtime {
 		ips:        map[int]bool{},
 		ports:      map[string]map[uint16]func(io.ReadWriteCloser){},
 	}
+	r.Faults = inject.New(inject.Options{Now: time.Now, Names: &r.known}, &rules.Set{})
 	r.gate = newGate(r.newServer)
 	return r
 }

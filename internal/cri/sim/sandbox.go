@@ -91,9 +91,11 @@ func (r *Runtime) RunPodSandbox(_ context.Context, req *runtimeapi.RunPodSandbox
 	s.createdAt = r.stamp()
 	r.names[name] = id
 	r.sandboxes[id] = s
+	answer := &runtimeapi.RunPodSandboxResponse{PodSandboxId: id}
+	r.known.Learn(req, answer)
 	r.emit(id, s, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
 	r.emit(id, s, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
-	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: id}, nil
+	return answer, nil
 }
 
 // invalidUserns is why containerd refuses a user namespace.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"syscall"
 
@@ -13,12 +12,16 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/lab/inject"
+	"github.com/podctl/podctl/internal/lab/relay"
 )
 
 // newServer makes a gRPC server of the CRI's services, and of those of containerd that show
 // pulls in flight.
 func (r *Runtime) newServer() *grpc.Server {
 	s := grpc.NewServer(
+		grpc.Creds(inject.Credentials(relay.PeerOf)),
 		grpc.UnaryInterceptor(r.intercept),
 		grpc.StreamInterceptor(r.interceptStream),
 		grpc.MaxRecvMsgSize(16<<20), grpc.MaxSendMsgSize(16<<20),
@@ -29,21 +32,6 @@ func (r *Runtime) newServer() *grpc.Server {
 	contentapi.RegisterContentServer(s, contentService{r: r})
 	leasesapi.RegisterLeasesServer(s, leaseService{r: r})
 	return s
-}
-
-// Methods are the names of the CRI's methods, sorted: what Fault.Method may be.
-func Methods() []string {
-	var names []string
-	for _, service := range []grpc.ServiceDesc{runtimeapi.RuntimeService_ServiceDesc, runtimeapi.ImageService_ServiceDesc} {
-		for _, m := range service.Methods {
-			names = append(names, m.MethodName)
-		}
-		for _, s := range service.Streams {
-			names = append(names, s.StreamName)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // Serve serves on a listener, for instance of a unix socket, until it or the

@@ -66,14 +66,13 @@ func TestRunMeasuresAndRemovesItsPods(t *testing.T) {
 
 func TestMaxEndsAtTheFirstPodThatFails(t *testing.T) {
 	inVirtualTime(t, func(ctx context.Context, runtime *sim.Runtime, s *Subject) {
-		full := errors.New("no IP address is free")
-		runtime.Inject(sim.Fault{Method: "RunPodSandbox", Skip: 1 + 26, Times: -1, Err: full}) // one is the warm-up
+		runtime.Inject(`method=RunPodSandbox nth=28- error=Unknown message="no IP address is free"`) // the first is the warm-up
 		var level Level
 		o := Options{Pods: []int{Max}, Rounds: 2, Callers: 1, Measured: func(l Level) { level = l }, Room: func() error { return nil }}
 		if err := Run(ctx, ctx, []*Subject{s}, o); err != nil {
 			t.Fatal(err)
 		}
-		if level.Fitted[0] != 26 || !strings.Contains(level.Full[0].Error(), full.Error()) {
+		if level.Fitted[0] != 26 || !strings.Contains(level.Full[0].Error(), "no IP address is free") {
 			t.Errorf("%d pods fitted, then: %v", level.Fitted[0], level.Full[0])
 		}
 		noPods(ctx, t, s)
@@ -103,8 +102,8 @@ func TestMaxEndsWhereTheHostHasNoRoom(t *testing.T) {
 func TestInterruptRemovesPods(t *testing.T) {
 	inVirtualTime(t, func(ctx context.Context, runtime *sim.Runtime, s *Subject) {
 		measuring, interrupt := context.WithCancel(ctx)
-		runtime.Inject(sim.Fault{Method: "RunPodSandbox", Skip: 2, Err: errors.New("lost"), After: true})
-		release := runtime.Hang("StartContainer", "podctl-bench-m1-1")
+		runtime.Inject("method=RunPodSandbox pod=podctl-bench-m1-2 lost=Unknown")
+		release := runtime.Inject("method=StartContainer pod=podctl-bench-m1-1 hang")
 		done := make(chan error)
 		go func() {
 			done <- Run(measuring, ctx, []*Subject{s}, Options{Pods: []int{5}, Rounds: 1, Callers: 1, Measured: func(Level) { t.Error("measured") }})

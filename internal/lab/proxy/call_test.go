@@ -11,6 +11,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/lab/relay"
+	"github.com/podctl/podctl/internal/lab/rules"
 )
 
 func TestUnknownMethodsPass(t *testing.T) {
@@ -48,9 +49,37 @@ func TestPodIsMatchedByName(t *testing.T) {
 	})
 }
 
+func TestHangEndsWhenItsRuleIsRemoved(t *testing.T) {
+	inWorld(t, parse(t, "method=Version delay=1ms", "method=Status hang", "method=RemovePodSandbox hang lost=Internal"), func(w *world) {
+		id := w.containers()[0].PodSandboxId
+		ended := make(chan error, 2)
+		go func() {
+			_, err := w.cri.Status(w.Context(), &runtimeapi.StatusRequest{})
+			ended <- err
+		}()
+		go func() {
+			_, err := w.cri.RemovePodSandbox(w.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: id})
+			ended <- err
+		}()
+		for _, remove := range []int{1, 2, 3} {
+			if time.Sleep(time.Hour); len(ended) != max(0, remove-2) {
+				w.Errorf("%d calls ended without %d rules", len(ended), remove-1)
+			}
+			if n := len(w.sim.Calls("RemovePodSandbox")); n != 1 {
+				w.Errorf("the sandbox was removed %d times", n)
+			}
+			if err := w.proxy.Change(rules.Change{Remove: []int{remove}}); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.wants(<-ended, codes.OK)
+		w.wants(<-ended, codes.OK)
+	})
+}
+
 func TestDeadlineAndCancellationPass(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
-		w.sim.Hang("Status", "")
+		w.sim.Inject("method=Status hang")
 		_, err := w.cri.Status(w.within(3*time.Second), &runtimeapi.StatusRequest{})
 		w.wants(err, codes.DeadlineExceeded)
 		ctx, cancel := context.WithCancel(w.Context())
@@ -62,7 +91,7 @@ func TestDeadlineAndCancellationPass(t *testing.T) {
 
 func TestErrorWithoutAMessageNamesItsRule(t *testing.T) {
 	for text, want := range map[string]string{
-		"error=Internal": "rule 2 of podctl proxy", "lost=Internal": "rule 2 of podctl proxy", `error=Internal message="too late"`: "too late", `lost=Internal message=lost`: "lost",
+		"error=Internal": "rule 2 of podctl", "lost=Internal": "rule 2 of podctl", `error=Internal message="too late"`: "too late", `lost=Internal message=lost`: "lost",
 	} {
 		inWorld(t, parse(t, "method=Status delay=1s", "method=Version "+text), func(w *world) {
 			_, err := w.cri.Version(w.Context(), &runtimeapi.VersionRequest{})

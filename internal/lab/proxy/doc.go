@@ -1,14 +1,14 @@
 // Package proxy stands between the callers of a runtime and the runtime, ends their gRPC
-// connections, and does what rules say with the calls.
+// connections, and has the calls go wrong as rules say.
 //
-//	caller ─► gRPC server ─► rules.Set.Decide ─► gRPC client ─► runtime
+//	caller ─► gRPC server ─► inject.Injector ─► gRPC client ─► runtime
 //	                              │ firings
 //	                              ▼
 //	                           Options.Fired
 //
-//	AskRules ─► RulesSocket ─► RulesHandler ─► rules.Set.Apply
+//	AskRules ─► RulesSocket ─► RulesHandler ─► Injector.Change
 //
-// Methods that are not of the CRI pass as bytes. Deadlines, cancellation, metadata and
+// Methods that are not of the CRI, and what no rule changes, pass as bytes. Deadlines, cancellation, metadata and
 // statuses pass. Each call has a goroutine; Fired is called under the lock of the rules and
 // must not block.
 package proxy

@@ -18,7 +18,7 @@ import (
 // serveRules returns the path of the rules of a proxy with two rules, and what it was told.
 func serveRules(t *testing.T) (socket string, told *[]int) {
 	t.Helper()
-	p, err := New(Options{Now: time.Now}, rules.NewSet(parse(t, "method=Version hang", "method=Status error=Internal message=\"a b\"")), trace.Names{})
+	p, err := New(Options{Now: time.Now}, rules.NewSet(parse(t, "method=Version hang", "method=Status error=Internal message=\"a b\"")), &trace.Names{})
 	if err != nil {
 		t.Fatal(err)
 	}

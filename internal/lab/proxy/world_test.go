@@ -38,7 +38,7 @@ func inWorld(t *testing.T, all []rules.Rule, f func(w *world)) {
 		var err error
 		w.proxy, err = New(Options{
 			Dial: w.sim.Dial, Now: time.Now, CallerOf: func(net.Conn) relay.Caller { return relay.Caller{PID: 7} }, Fired: func(*rules.Firing, rules.Call) {},
-		}, rules.NewSet(all), trace.Names{})
+		}, rules.NewSet(all), &trace.Names{})
 		if err != nil {
 			t.Fatal(err)
 		}

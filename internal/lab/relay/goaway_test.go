@@ -1,4 +1,4 @@
-package relay
+package relay_test
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ import (
 
 func TestGoAwayLetsCallsEndAndNextOnesReconnect(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Delay("Status", "", 10*time.Second)
+		w.sim.Inject("method=Status delay=10s")
 		slow := make(chan error, 1)
 		go func() {
 			_, err := w.cri.Status(t.Context(), &runtimeapi.StatusRequest{})
@@ -42,7 +42,7 @@ func TestGoAwayLetsCallsEndAndNextOnesReconnect(t *testing.T) {
 // Calls that are made at any moment of a GOAWAY succeed.
 func TestGoAwayWhileCallsAreMade(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Delay("Version", "", 3*time.Millisecond)
+		w.sim.Inject("method=Version delay=3ms")
 		end := time.Now().Add(time.Second)
 		for range 8 {
 			go func() {
@@ -59,31 +59,4 @@ func TestGoAwayWhileCallsAreMade(t *testing.T) {
 		}
 		settle()
 	})
-}
-
-func TestBoundaryOfFrames(t *testing.T) {
-	settings, headers, continuation := "\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x02\x01\x00\x00\x00\x00\x01ab", "\x00\x00\x01\x09\x04\x00\x00\x00\x01c"
-	data := "\x00\x00\x03\x00\x00\x00\x00\x00\x01abc"
-	for name, c := range map[string]struct {
-		bytes string
-		want  bool
-	}{
-		"nothing yet":           {"", false},
-		"settings":              {settings, true},
-		"part of a header":      {settings + data[:5], false},
-		"part of a frame":       {settings + data[:11], false},
-		"a frame":               {settings + data, true},
-		"headers that continue": {settings + headers, false},
-		"headers that end":      {settings + headers + continuation, true},
-		"not HTTP/2":            {"HTTP/1.1 200 OK\r\n\r\n", false},
-	} {
-		var whole, single boundary
-		whole.pass([]byte(c.bytes))
-		for _, b := range []byte(c.bytes) {
-			single.pass([]byte{b})
-		}
-		if whole.reached() != c.want || single.reached() != c.want {
-			t.Errorf("%s: %v, byte by byte %v", name, whole.reached(), single.reached())
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package relay
+package relay_test
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/relay"
 )
 
 // recorder is an Observer that keeps a line for each event.
@@ -28,7 +29,7 @@ type recorder struct {
 	mu    sync.Mutex
 	lines []string
 	took  []time.Duration
-	bytes map[Side][]Message
+	bytes map[relay.Side][]relay.Message
 }
 
 func (r *recorder) add(format string, args ...any) {
@@ -37,24 +38,24 @@ func (r *recorder) add(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-func method(c *Call) string { return c.Method[strings.LastIndex(c.Method, "/")+1:] }
+func method(c *relay.Call) string { return c.Method[strings.LastIndex(c.Method, "/")+1:] }
 
-func (r *recorder) Began(c *Call) { r.add("began %s", method(c)) }
-func (r *recorder) Message(c *Call, from Side, m Message) {
+func (r *recorder) Began(c *relay.Call) { r.add("began %s", method(c)) }
+func (r *recorder) Message(c *relay.Call, from relay.Side, m relay.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.bytes == nil {
-		r.bytes = map[Side][]Message{}
+		r.bytes = map[relay.Side][]relay.Message{}
 	}
 	r.bytes[from] = append(r.bytes[from], m)
 }
-func (r *recorder) Ended(c *Call) {
+func (r *recorder) Ended(c *relay.Call) {
 	r.add("ended %s %s %q %d %d", method(c), c.Code, c.Status, c.Requests, c.Responses)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.took = append(r.took, c.End.Sub(c.Start))
 }
-func (r *recorder) Missed(m Missed) { r.add("missed %s %v", m.Reason, m.HTTP2) }
+func (r *recorder) Missed(m relay.Missed) { r.add("missed %s %v", m.Reason, m.HTTP2) }
 
 func (r *recorder) wants(t *testing.T, want ...string) {
 	t.Helper()
@@ -71,7 +72,7 @@ type world struct {
 	sim   *sim.Runtime
 	conn  *grpc.ClientConn
 	cri   runtimeapi.RuntimeServiceClient
-	relay *Relay
+	relay *relay.Relay
 }
 
 // settle waits until all that has passed is read.
@@ -84,13 +85,13 @@ func settle() {
 func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{recorder: &recorder{}, sim: sim.New(sim.Options{})}
-		w.relay = New(Options{Dial: w.sim.Dial, Observer: w.recorder, CallerOf: PeerOf, Now: time.Now})
+		w.relay = relay.New(relay.Options{Dial: w.sim.Dial, Observer: w.recorder, CallerOf: relay.PeerOf, Now: time.Now})
 		var err error
 		w.conn, err = grpc.NewClient("passthrough:sim", grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)),
 			grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) {
 				near, far := net.Pipe()
-				w.relay.conns.Go(func() { w.relay.Pass(far) })
+				w.relay.Go(func() { w.relay.Pass(far) })
 				return near, nil
 			}))
 		if err != nil {
@@ -106,7 +107,7 @@ func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 
 func TestUnaryCallPassesAndIsSeen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Delay("Version", "", 300*time.Millisecond)
+		w.sim.Inject("method=Version delay=300ms")
 		answer, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{Version: "v1"})
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +118,7 @@ func TestUnaryCallPassesAndIsSeen(t *testing.T) {
 			t.Errorf("took %s", w.took[0])
 		}
 		seen := &runtimeapi.VersionResponse{}
-		if err := proto.Unmarshal(w.bytes[FromRuntime][0].Data, seen); err != nil || !proto.Equal(seen, answer) {
+		if err := proto.Unmarshal(w.bytes[relay.FromRuntime][0].Data, seen); err != nil || !proto.Equal(seen, answer) {
 			t.Errorf("seen %v, %v; answered %v", seen, err, answer)
 		}
 	})
@@ -136,7 +137,7 @@ func TestFlushReturnsOnceCallsAreObserved(t *testing.T) {
 func TestFlushEndsWithItsContext(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		b := blocked{w.recorder, make(chan struct{})}
-		w.relay.options.Observer = b
+		w.relay.Observe(b)
 		if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +153,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 
 func TestErrorOfRuntimeIsSeenWithItsText(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.FailNext("Version", "", status.Error(codes.NotFound, "größer: 100 %\nno"))
+		w.sim.Inject("method=Version nth=1 error=NotFound message=\"größer: 100 %\nno\"")
 		_, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{})
 		if status.Code(err) != codes.NotFound {
 			t.Error(err)
@@ -164,7 +165,7 @@ func TestErrorOfRuntimeIsSeenWithItsText(t *testing.T) {
 
 func TestCancelAndDeadlineReachTheRuntime(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Hang("Version", "")
+		w.sim.Inject("method=Version hang")
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if _, err := w.cri.Version(ctx, &runtimeapi.VersionRequest{}); status.Code(err) != codes.Canceled {
@@ -229,7 +230,7 @@ func TestLargeMessagesPass(t *testing.T) {
 		}
 		settle()
 		kept := 0
-		for _, m := range w.bytes[FromCaller] {
+		for _, m := range w.bytes[relay.FromCaller] {
 			if len(m.Data) == m.Size {
 				kept++
 			}
@@ -237,7 +238,7 @@ func TestLargeMessagesPass(t *testing.T) {
 		if kept != 2 {
 			t.Errorf("%d kept", kept)
 		}
-		if used := w.relay.budget.used.Load(); used != 0 {
+		if used := w.relay.Queued(); used != 0 {
 			t.Errorf("%d bytes are still queued", used)
 		}
 	})
@@ -280,7 +281,7 @@ func TestManyConcurrentCallsAreAllSeen(t *testing.T) {
 
 func TestCallsInFlightEndWithTheConnection(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.sim.Hang("Version", "")
+		w.sim.Inject("method=Version hang")
 		time.AfterFunc(time.Second, w.sim.Crash)
 		if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{}); status.Code(err) != codes.Unavailable {
 			t.Error(err)
@@ -297,7 +298,7 @@ func TestCallsInFlightEndWithTheConnection(t *testing.T) {
 // echo is a peer that answers each byte, and half-closes once its input ends.
 func echo(c net.Conn) {
 	_, _ = io.Copy(c, c)
-	_ = c.(duplex).CloseWrite()
+	_ = c.(relay.Duplex).CloseWrite()
 }
 
 // socketPair returns the two ends of a unix connection.
@@ -328,11 +329,11 @@ func TestWhatIsNotHTTP2PassesAndIsMissed(t *testing.T) {
 			near, far := socketPair(t)
 			there, server := socketPair(t)
 			seen := &recorder{}
-			r := New(Options{Dial: func(context.Context) (net.Conn, error) { return there, nil }, Observer: seen, CallerOf: PeerOf, Now: time.Now})
+			r := relay.New(relay.Options{Dial: func(context.Context) (net.Conn, error) { return there, nil }, Observer: seen, CallerOf: relay.PeerOf, Now: time.Now})
 			go echo(server)
 			go func() {
 				_, _ = io.WriteString(near, sent)
-				_ = near.(duplex).CloseWrite()
+				_ = near.(relay.Duplex).CloseWrite()
 			}()
 			passed := make(chan struct{})
 			go func() {
@@ -359,12 +360,12 @@ type blocked struct {
 	release chan struct{}
 }
 
-func (b blocked) Began(*Call) { <-b.release }
+func (b blocked) Began(*relay.Call) { <-b.release }
 
 func TestCallsPassWhileTheObserverIsBlocked(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		b := blocked{w.recorder, make(chan struct{})}
-		w.relay.options.Observer = b
+		w.relay.Observe(b)
 		text := strings.Repeat("v", 8<<20)
 		for range 20 { // 160 MiB, more than is queued
 			if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{Version: text}); err != nil {
@@ -381,7 +382,7 @@ func TestCallsPassWhileTheObserverIsBlocked(t *testing.T) {
 		if !missed {
 			t.Errorf("%q", w.lines)
 		}
-		if used := w.relay.budget.used.Load(); used != 0 {
+		if used := w.relay.Queued(); used != 0 {
 			t.Errorf("%d bytes are still queued", used)
 		}
 	})
@@ -390,11 +391,11 @@ func TestCallsPassWhileTheObserverIsBlocked(t *testing.T) {
 // faulty is an Observer that panics.
 type faulty struct{ *recorder }
 
-func (f faulty) Began(*Call) { panic("index out of range") }
+func (f faulty) Began(*relay.Call) { panic("index out of range") }
 
 func TestCallsPassAfterAFaultOfTheObserver(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.relay.options.Observer = faulty{w.recorder}
+		w.relay.Observe(faulty{w.recorder})
 		for range 3 {
 			if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
 				t.Fatal(err)
@@ -402,7 +403,7 @@ func TestCallsPassAfterAFaultOfTheObserver(t *testing.T) {
 		}
 		settle()
 		w.wants(t, "missed a fault of podctl: index out of range true")
-		if used := w.relay.budget.used.Load(); used != 0 {
+		if used := w.relay.Queued(); used != 0 {
 			t.Errorf("%d bytes are still queued", used)
 		}
 	})
@@ -428,7 +429,7 @@ func TestServeGoesOnAfterAFailedAccept(t *testing.T) {
 	}
 	there, server := socketPair(t)
 	go echo(server)
-	r := New(Options{Dial: func(context.Context) (net.Conn, error) { return there, nil }, Observer: &recorder{}, CallerOf: PeerOf, Now: time.Now})
+	r := relay.New(relay.Options{Dial: func(context.Context) (net.Conn, error) { return there, nil }, Observer: &recorder{}, CallerOf: relay.PeerOf, Now: time.Now})
 	served := make(chan struct{})
 	go func() {
 		r.Serve(&rare{l, 2})
@@ -450,38 +451,10 @@ func TestServeGoesOnAfterAFailedAccept(t *testing.T) {
 func TestRuntimeThatIsGoneIsReported(t *testing.T) {
 	near, far := socketPair(t)
 	seen := &recorder{}
-	r := New(Options{Dial: func(context.Context) (net.Conn, error) { return nil, errors.New("refused") }, Observer: seen, CallerOf: PeerOf, Now: time.Now})
+	r := relay.New(relay.Options{Dial: func(context.Context) (net.Conn, error) { return nil, errors.New("refused") }, Observer: seen, CallerOf: relay.PeerOf, Now: time.Now})
 	r.Pass(far)
 	if _, err := near.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 	seen.wants(t, "missed connect to the runtime: refused false")
-}
-
-func TestParseTimeout(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"2S": 2 * time.Second, "1999996u": 1999996 * time.Microsecond, "120000m": 2 * time.Minute, "": 0, "S": 0, "x": 0, "999999999S": 0, "-1S": 0, "1y": 0,
-	} {
-		if got := parseTimeout(text); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-}
-
-// FuzzDecoder gives any bytes to a decoder: it may not understand them, and must not fail.
-func FuzzDecoder(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00"), []byte("\x00\x00\x00\x04\x01\x00\x00\x00\x00"))
-	f.Fuzz(func(t *testing.T, caller, runtime []byte) {
-		d := newDecoder(Caller{}, &recorder{}, func() uint64 { return 1 })
-		_ = d.add(FromCaller, []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), time.Time{})
-		for _, part := range [][]byte{caller[:len(caller)/2], caller[len(caller)/2:]} {
-			if d.add(FromCaller, part, time.Time{}) != nil || d.add(FromRuntime, runtime, time.Time{}) != nil {
-				break
-			}
-		}
-		d.close(codes.Unavailable, "", time.Time{})
-		if d.kept != 0 {
-			t.Errorf("%d bytes are kept after the end", d.kept)
-		}
-	})
 }

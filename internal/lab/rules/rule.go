@@ -37,7 +37,7 @@ type Rule struct {
 	Message string     // of Error and Lost
 	// DelayMin and DelayMax are before the call, or before each message of a stream.
 	DelayMin, DelayMax time.Duration
-	Hang               bool       // until the caller gives up
+	Hang               bool       // until the caller gives up, or the rule is removed; with Lost after the runtime did the work
 	Lost               codes.Code // the answer, after the runtime did the work; OK for not
 	Repeat             int        // more calls, or more copies of each message of a stream
 	Set                []Assignment

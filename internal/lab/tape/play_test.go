@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/podctl/podctl/internal/pleg"
 )
@@ -125,7 +123,7 @@ func (n *node) act(rnd *rand.Rand, i int) {
 			}
 		}
 	case 4:
-		n.sim.FailNext("ListContainers", "", status.Error(codes.Internal, "no such thing"))
+		n.sim.Inject(`method=ListContainers nth=1 error=Internal message="no such thing"`)
 	case 5:
 		time.Sleep(1500 * time.Millisecond)
 		n.sim.Crash()

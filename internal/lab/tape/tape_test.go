@@ -73,7 +73,7 @@ func TestRecordingAnswersAsTheRuntimeDid(t *testing.T) {
 func TestWhatIsNotRecordedIsNotGone(t *testing.T) {
 	bubble(t, func(n *node) {
 		_, container := n.run("web", "sleep 3600")
-		n.sim.FailNext("ContainerStatus", "web", status.Error(codes.NotFound, "removed meanwhile"))
+		n.sim.Inject(`method=ContainerStatus pod=web nth=1 error=NotFound message="removed meanwhile"`)
 		_, client := served(n.t, n.record())
 		ctx := n.t.Context()
 		if _, err := client.ContainerStatus(ctx, container); !errors.Is(err, cri.ErrNotFound) || !strings.Contains(err.Error(), "removed meanwhile") {
@@ -155,7 +155,7 @@ func TestRecordingOfARuntimeThatHangs(t *testing.T) {
 	bubble(t, func(n *node) {
 		_, stuck := n.run("db", "sleep 3600")
 		_, other := n.run("web", "sleep 3600")
-		defer n.sim.Hang("ContainerStatus", "db")()
+		defer n.sim.Inject("method=ContainerStatus pod=db hang")()
 		_, client := served(n.t, n.record())
 		if _, err := client.ContainerStatus(n.t.Context(), stuck); !errors.Is(err, cri.ErrDeadline) {
 			n.t.Error(err)

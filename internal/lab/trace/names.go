@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"sync"
+
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -42,14 +44,18 @@ func shortID(id string) string { return id[:min(len(id), 13)] }
 // maxNames bounds the names that are remembered: ids of what is removed stay known.
 const maxNames = 200_000
 
-// Names are the pods and containers of ids. The zero value knows none.
+// Names are the pods and containers of ids. The zero value knows none; it is safe for
+// concurrent use.
 type Names struct {
+	mu         sync.Mutex // guards the fields below
 	sandboxes  map[string]Target
 	containers map[string]Target
 }
 
 // LearnPods adds the pods of a runtime.
 func (n *Names) LearnPods(pods []*pod.Pod) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, p := range pods {
 		for _, s := range p.Sandboxes {
 			n.sandbox(s.ID, p.Namespace, p.Name)
@@ -84,6 +90,8 @@ func (n *Names) container(id, sandboxID, name string) {
 
 // Learn adds what a call and its answer say; either may be nil.
 func (n *Names) Learn(request, response proto.Message) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	switch r := response.(type) {
 	case *runtimeapi.RunPodSandboxResponse:
 		if q, ok := request.(*runtimeapi.RunPodSandboxRequest); ok {
@@ -128,6 +136,8 @@ func (n *Names) learnContainers(all []*runtimeapi.Container) {
 
 // Target returns what a call is about; either message may be nil.
 func (n *Names) Target(request, response proto.Message) Target {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	switch q := request.(type) {
 	case *runtimeapi.RunPodSandboxRequest:
 		meta := q.GetConfig().GetMetadata()

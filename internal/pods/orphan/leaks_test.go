@@ -88,7 +88,7 @@ func TestLeaksThatAreRemovedTogetherShareALook(t *testing.T) {
 			Leaks: &leak.Finder{Client: client, Now: time.Now},
 		}
 		k := Killer{Finder: &f}
-		rt.Delay("ListPodSandbox", "", time.Second) // so that those that come later are there before a look ends
+		rt.Inject("method=ListPodSandbox delay=1s") // so that those that come later are there before a look ends
 		lists := func(leaks int) int {
 			rt.ClearCalls()
 			var killing sync.WaitGroup

@@ -9,7 +9,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/lab/rules"
-	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
 // proxyOptions are the options of `podctl proxy`.
@@ -50,11 +49,9 @@ func proxyCommand(e *shell.Env) *cmdline.Command {
 			"   podctl proxy --listen /run/proxy.sock --inject 'method=GetContainerEvents hang after=100'\n" +
 			"   podctl -r sim: proxy --listen /run/proxy.sock --rules faults.yaml",
 		Subcommands: []*cmdline.Command{proxyRulesCommand(e)},
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Usage: "unix `SOCKET` to create, and SOCKET.rules for podctl proxy rules, with mode 0600; one that a process serves is refused"},
-			&cli.StringSliceFlag{Name: "inject", Usage: "`RULE` of what goes wrong with which calls; repeatable"},
-			&cli.StringFlag{Name: "rules", Usage: "YAML `FILE` with a list of rules"},
-		},
+		}, shell.RuleFlags()...),
 		Action: func(c *cli.Context) error {
 			o, err := readProxy(c)
 			if err != nil {
@@ -77,12 +74,8 @@ func readProxy(c *cli.Context) (proxyOptions, error) {
 	if o.listen, err = filepath.Abs(listen); err != nil {
 		return o, err
 	}
-	for _, text := range c.StringSlice("inject") {
-		r, err := rules.Parse("--inject", text)
-		if err != nil {
-			return o, &shell.UsageError{Message: err.Error(), Advice: "--inject 'method=StopContainer error=DeadlineExceeded'; podctl proxy --help"}
-		}
-		o.inject = append(o.inject, r)
+	if o.inject, err = shell.ReadInject(c); err != nil {
+		return o, err
 	}
 	if err := o.load(); err != nil {
 		return o, &shell.UsageError{Message: err.Error()}
@@ -92,18 +85,12 @@ func readProxy(c *cli.Context) (proxyOptions, error) {
 
 // load reads the file of rules; an error leaves the rules as they are.
 func (o *proxyOptions) load() error {
-	if o.file == "" {
-		return nil
+	all, data, err := shell.ReadRules(o.file)
+	if data != nil {
+		o.data = data
 	}
-	data, err := bounded.Read(o.file, rules.MaxFile)
-	if err != nil {
-		return err
+	if err == nil {
+		o.rules = all
 	}
-	o.data = data
-	all, err := rules.ParseFile(o.file, data)
-	if err != nil {
-		return err
-	}
-	o.rules = all
-	return nil
+	return err
 }

@@ -37,7 +37,7 @@ func proxyRulesCommand(e *shell.Env) *cmdline.Command {
 		Description: "Each rule has a number, which stays with it. The rules of --rules and --add come after those\n" +
 			"that stay. A change with a mistake changes nothing. A rule that stays, or comes again with the\n" +
 			"same text, keeps its number and counts, and goes on with nth. Calls that have begun go on as\n" +
-			"they are. When the file of the proxy's own --rules changes, its rules are replaced by those in\n" +
+			"they are, and those that hang by a rule that is removed go on. When the file of the proxy's own --rules changes, its rules are replaced by those in\n" +
 			"it, also the ones that were removed here by number; rules from elsewhere stay. --rules and\n" +
 			"--remove all end that, too: the file is not followed any more. podctl proxy --help says what a\n" +
 			"rule is.\n" +

@@ -35,7 +35,7 @@ func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) (err error) {
 	p, err := proxy.New(proxy.Options{Dial: runtime.dial, CallerOf: relay.PeerOf, Now: e.Now, Fired: func(f *rules.Firing, c rules.Call) {
 		what := strings.TrimSpace(c.Method + " " + output.OneLine(c.Target.String()))
 		fmt.Fprintf(u.Out, "%s  %s  %s  rule %d, %s (firing %d)\n", output.Clock(e.Now()), output.OneLine(callerText(c.Caller)), what, f.Number, output.OneLine(f.Source), f.Count)
-	}}, rules.NewSet(o.inject), names)
+	}}, rules.NewSet(o.inject), &names)
 	if err != nil {
 		return err
 	}

@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/rules"
 	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/sys/ownsocket"
-	"github.com/podctl/podctl/internal/sys/suggest"
 )
 
 // maxImagesFile bounds the file of --images, in bytes.
@@ -24,12 +21,11 @@ const maxImagesFile = 1 << 20
 
 type simOptions struct {
 	socket string // absolute
-	delays map[string]time.Duration
-	hangs  []string
 	images []byte // of the file
 	pods   int
 	seed   uint64
 	listen bool // at the loopback
+	rules  []rules.Rule
 }
 
 // simCommand returns `podctl sim`.
@@ -45,20 +41,19 @@ func simCommand(e *shell.Env) *cmdline.Command {
 			"process; the log files that its clients asked for stay. Containers read the files of their mounts,\n" +
 			"and write no file of the host but the termination message.\n\n" +
 			"A shell script in the pod's annotation sim.podctl.io/script, or sim.podctl.io/script.CONTAINER, is run\n" +
-			"in place of a container's command.\n\n" +
+			"in place of a container's command. Calls fail as the rules of --inject and --rules say, of which podctl proxy\n" +
+			"--help tells.\n\n" +
 			"   podctl sim --listen /tmp/sim.sock &\n" +
 			"   podctl -r /tmp/sim.sock agent --manifests DIR\n" +
-			"   podctl sim --listen /tmp/sim.sock --delay RunPodSandbox=300ms --hang StopPodSandbox\n" +
+			"   podctl sim --listen /tmp/sim.sock --inject 'method=StopPodSandbox hang'\n" +
 			"   podctl sim --listen /tmp/sim.sock --pods 110 --seed 7",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Usage: "unix `SOCKET` to create, with mode 0600; one that a process serves is refused"},
-			&cli.StringSliceFlag{Name: "delay", Usage: "delay of each call of a CRI method, as `METHOD=DURATION`; repeatable"},
-			&cli.StringSliceFlag{Name: "hang", Usage: "CRI `METHOD` whose calls never answer; repeatable"},
 			&cli.StringFlag{Name: "images", Usage: "YAML `FILE` with images that differ from one that exists and has only a shell"},
 			&cli.BoolFlag{Name: "loopback", Usage: "give pods addresses of 127.88.0.0/16, where containers listen that run httpd, and open their host ports"},
 			&cli.IntFlag{Name: "pods", Usage: "`NUMBER` of pods to start with, as of a kubelet"},
 			&cli.Uint64Flag{Name: "seed", Usage: "`SEED` of these pods: the same seed, the same pods"},
-		},
+		}, shell.RuleFlags()...),
 		Action: func(c *cli.Context) error {
 			opts, err := readSim(c)
 			if err != nil {
@@ -72,7 +67,7 @@ func simCommand(e *shell.Env) *cmdline.Command {
 }
 
 func readSim(c *cli.Context) (simOptions, error) {
-	opts := simOptions{delays: map[string]time.Duration{}, hangs: c.StringSlice("hang"), pods: c.Int("pods"), seed: c.Uint64("seed"), listen: c.Bool("loopback")}
+	opts := simOptions{pods: c.Int("pods"), seed: c.Uint64("seed"), listen: c.Bool("loopback")}
 	if c.String("listen") == "" {
 		return opts, shell.Usagef("--listen SOCKET is required")
 	}
@@ -88,36 +83,15 @@ func readSim(c *cli.Context) (simOptions, error) {
 			return opts, err
 		}
 	}
-	for _, text := range c.StringSlice("delay") {
-		method, value, _ := strings.Cut(text, "=")
-		d, err := time.ParseDuration(value)
-		if err != nil || d < 0 {
-			return opts, shell.Usagef("--delay %q: want METHOD=DURATION, for example RunPodSandbox=300ms", text)
-		}
-		if err := known("--delay", method); err != nil {
-			return opts, err
-		}
-		opts.delays[method] = d
+	if opts.rules, err = shell.ReadInject(c); err != nil {
+		return opts, err
 	}
-	for _, method := range opts.hangs {
-		if err := known("--hang", method); err != nil {
-			return opts, err
-		}
+	all, _, err := shell.ReadRules(c.String("rules"))
+	if err != nil {
+		return opts, &shell.UsageError{Message: err.Error()}
 	}
+	opts.rules = append(opts.rules, all...)
 	return opts, nil
-}
-
-// known returns an error for what is no method of the CRI.
-func known(flag, method string) error {
-	methods := sim.Methods()
-	if slices.Contains(methods, method) {
-		return nil
-	}
-	usage := &shell.UsageError{Message: fmt.Sprintf("%s: the CRI has no method %q", flag, method)}
-	if near := suggest.Word(method, methods); near != "" {
-		usage.Advice = "did you mean " + near + "?"
-	}
-	return usage
 }
 
 // run serves until ctx ends, which is no error.
@@ -134,11 +108,8 @@ func runSim(ctx context.Context, e *shell.Env, opts simOptions) error {
 	if err := runtime.Fill(ctx, opts.pods, opts.seed); err != nil {
 		return err
 	}
-	for method, d := range opts.delays {
-		runtime.Delay(method, "", d)
-	}
-	for _, method := range opts.hangs {
-		runtime.Hang(method, "")
+	if err := runtime.Faults.Change(rules.Change{Add: opts.rules}); err != nil {
+		return err
 	}
 	l, err := ownsocket.Listen(opts.socket)
 	if err != nil {

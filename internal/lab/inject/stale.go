@@ -1,4 +1,4 @@
-package proxy
+package inject
 
 import (
 	"sync"
@@ -8,7 +8,7 @@ import (
 // Limits of the answers that are kept to be given again.
 const (
 	maxStale      = 1000
-	maxStaleBytes = maxMessage // of keys and answers
+	maxStaleBytes = 64 << 20 // of keys and answers
 )
 
 // staleAnswers are answers that may be given again, by method and request. The oldest are

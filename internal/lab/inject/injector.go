@@ -1,0 +1,200 @@
+package inject
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/podctl/podctl/internal/lab/rules"
+	"github.com/podctl/podctl/internal/lab/trace"
+)
+
+// Options are what New needs.
+type Options struct {
+	Now func() time.Time
+	// Names say what a call is about.
+	Names *trace.Names
+	// Fired is told about each rule that fires, under the lock of the rules; nil for nobody.
+	Fired func(*rules.Firing, rules.Call)
+}
+
+// Injector has calls go wrong. It is safe for concurrent use.
+type Injector struct {
+	options Options
+	began   time.Time
+	stale   staleAnswers
+
+	mu      sync.Mutex // guards the fields below
+	rules   *rules.Set
+	changed chan struct{} // closed when the rules change
+}
+
+// New returns an injector with rules.
+func New(o Options, set *rules.Set) *Injector {
+	return &Injector{options: o, began: o.Now(), rules: set, changed: make(chan struct{})}
+}
+
+// Rules returns the rules with their counts.
+func (i *Injector) Rules() []rules.Counted {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	all := []rules.Counted{}
+	for _, r := range i.rules.Rules {
+		all = append(all, *r)
+	}
+	return all
+}
+
+// Change changes the rules, for calls that begin and messages that come from now on, and for
+// calls that hang.
+func (i *Injector) Change(c rules.Change) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	defer i.wake()
+	return i.rules.Apply(c, i.elapsed())
+}
+
+// Follow replaces the rules of the file that is followed: see rules.Set.
+func (i *Injector) Follow(all []rules.Rule) (bool, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	defer i.wake()
+	return i.rules.Follow(all, i.elapsed())
+}
+
+// Add adds rules. remove, which may be called again, removes them.
+func (i *Injector) Add(all ...rules.Rule) (remove func(), err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := i.rules.Apply(rules.Change{Add: all}, i.elapsed()); err != nil {
+		return nil, err
+	}
+	var added []int
+	for _, r := range i.rules.Rules[len(i.rules.Rules)-len(all):] {
+		added = append(added, r.Number)
+	}
+	return func() { _ = i.Change(rules.Change{Remove: added}) }, nil
+}
+
+// wake has calls that hang look at the rules. i.mu is held.
+func (i *Injector) wake() {
+	close(i.changed)
+	i.changed = make(chan struct{})
+}
+
+func (i *Injector) elapsed() time.Duration { return i.options.Now().Sub(i.began) }
+
+// decide returns the rules that fire for a call, and tells about them.
+func (i *Injector) decide(c rules.Call) []*rules.Firing {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	fired := i.rules.Decide(c, i.elapsed())
+	if i.options.Fired != nil {
+		for _, f := range fired {
+			i.options.Fired(f, c)
+		}
+	}
+	return fired
+}
+
+// callOf returns a call for rules to match. request is nil for a stream whose request has not
+// come.
+func (i *Injector) callOf(ctx context.Context, full string, request proto.Message) rules.Call {
+	m, known := trace.MethodsOfCRI()[full]
+	return rules.Call{
+		Method: path.Base(full), Caller: peerOf(ctx).caller, Target: i.options.Names.Target(request, nil), Stream: m.Stream,
+		List: known && rules.ListField(m.Response.Zero().Interface()) != "",
+	}
+}
+
+// before does what rules say before the handler is called, or goes on with a stream: with an
+// error if that ends the call, io.EOF for the end of a stream.
+func (i *Injector) before(ctx context.Context, c rules.Call, fired []*rules.Firing) error {
+	for _, f := range fired {
+		if err := Wait(ctx, f.Delay); err != nil {
+			return err
+		}
+		if f.Lost != codes.OK && !c.Stream {
+			continue
+		}
+		if err := i.end(ctx, f, f.Error); err != nil {
+			return err
+		}
+		if f.End && c.Stream {
+			return io.EOF
+		}
+	}
+	return nil
+}
+
+// end ends a call as a rule says, with a code, OK for none; without a message the error names
+// the rule. It returns nil if the rule does not end the call, or is removed meanwhile.
+func (i *Injector) end(ctx context.Context, f *rules.Firing, code codes.Code) error {
+	if f.Hang {
+		return i.hang(ctx, f)
+	}
+	if f.Close {
+		if conn := peerOf(ctx).conn; conn != nil {
+			_ = conn.Close()
+		}
+		if code == codes.OK {
+			code = codes.Unavailable
+		}
+	}
+	return status.Error(code, cmp.Or(f.Message, fmt.Sprintf("rule %d of podctl", f.Number)))
+}
+
+// hang waits until the rule is removed, or the caller gives up, which is an error.
+func (i *Injector) hang(ctx context.Context, f *rules.Firing) error {
+	for {
+		i.mu.Lock()
+		there := slices.ContainsFunc(i.rules.Rules, func(r *rules.Counted) bool { return r.Number == f.Number })
+		changed := i.changed
+		i.mu.Unlock()
+		if !there {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		}
+	}
+}
+
+// edited returns an answer as rules change it; what the handler has stays as it is.
+func (i *Injector) edited(answer any, fired []*rules.Firing) (any, error) {
+	message, ok := answer.(proto.Message)
+	if !ok || len(fired) == 0 {
+		return answer, nil
+	}
+	message = proto.Clone(message.ProtoReflect().Interface())
+	for _, f := range fired {
+		if err := f.Edit(message, i.options.Names); err != nil {
+			return nil, status.Error(codes.Internal, err.Error())
+		}
+	}
+	return message, nil
+}
+
+// Wait waits, or returns what a server answers whose caller gave up.
+func Wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}

@@ -1,0 +1,106 @@
+package inject
+
+import (
+	"errors"
+	"io"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/lab/rules"
+	"github.com/podctl/podctl/internal/lab/trace"
+)
+
+// Stream is a grpc.StreamServerInterceptor of calls with one request and many answers.
+func (i *Injector) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	s := &stream{ServerStream: ss, injector: i, what: i.callOf(ss.Context(), info.FullMethod, nil)}
+	if s.end(); s.ended == nil {
+		err := handle(srv, s)
+		if failed := s.send(s.held); failed != nil {
+			err = failed
+		}
+		if s.ended == nil {
+			return err
+		}
+	}
+	if errors.Is(s.ended, io.EOF) {
+		return nil
+	}
+	return s.ended
+}
+
+// stream is the caller's end of a call with many answers.
+type stream struct {
+	grpc.ServerStream
+	injector *Injector
+	what     rules.Call
+	held     []any // messages that wait for the next one
+	ended    error // by a rule; io.EOF without an error
+}
+
+// SendMsg sends a message as the rules say. One that is no proto.Message passes.
+func (s *stream) SendMsg(m any) error {
+	message, ok := m.(proto.Message)
+	if !ok {
+		return s.send([]any{m})
+	}
+	what := s.what
+	what.Target, what.Message = s.injector.targetOf(message.ProtoReflect().Interface()), true
+	fired := s.injector.decide(what)
+	copies, drop, reorder := 1, false, false
+	for _, f := range fired {
+		if err := Wait(s.Context(), f.Delay); err != nil {
+			return err
+		}
+		copies, drop, reorder = copies+f.Repeat, drop || f.Drop, reorder || f.Reorder
+	}
+	if drop {
+		return nil
+	}
+	changed, err := s.injector.edited(m, fired)
+	if err != nil {
+		return err
+	}
+	messages := slices.Repeat([]any{changed}, copies)
+	if reorder && s.held == nil {
+		s.held = messages
+		return nil
+	}
+	messages = append(messages, s.held...)
+	s.held = nil
+	return s.send(messages)
+}
+
+// send sends messages until a rule ends the stream.
+func (s *stream) send(messages []any) error {
+	for _, m := range messages {
+		if s.ended != nil {
+			break
+		}
+		if err := s.ServerStream.SendMsg(m); err != nil {
+			return err
+		}
+		s.what.Passed++
+		s.end()
+	}
+	return s.ended
+}
+
+// end does what rules say of a stream of which as many messages have passed.
+func (s *stream) end() {
+	s.ended = s.injector.before(s.Context(), s.what, s.injector.decide(s.what))
+}
+
+// targetOf returns what a message of a stream is about.
+func (i *Injector) targetOf(message proto.Message) trace.Target {
+	event, ok := message.(*runtimeapi.ContainerEventResponse)
+	if !ok {
+		return i.options.Names.Target(nil, message)
+	}
+	if t := i.options.Names.Target(&runtimeapi.ContainerStatusRequest{ContainerId: event.GetContainerId()}, nil); t.Container != "" {
+		return t
+	}
+	return i.options.Names.Target(&runtimeapi.PodSandboxStatusRequest{PodSandboxId: event.GetPodSandboxStatus().GetId()}, nil)
+}
