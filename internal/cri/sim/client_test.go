@@ -80,7 +80,7 @@ func TestFiles(t *testing.T) {
 		}
 		return name
 	}
-	write("key", "value\n")
+	key := write("key", "value\n")
 	message := write("message", "")
 	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
 		pod := sandboxConfig("p")
@@ -89,6 +89,7 @@ func TestFiles(t *testing.T) {
 		cfg.Annotations = map[string]string{"io.kubernetes.container.terminationMessagePath": "/dev/termination-log"}
 		cfg.Mounts = []*runtimeapi.Mount{
 			{HostPath: dir, ContainerPath: "/data"}, {HostPath: dir, ContainerPath: "/ro", Readonly: true},
+			{HostPath: key, ContainerPath: "/dev/termination-log"}, {HostPath: dir, ContainerPath: "/dev//////////////////////"},
 			{HostPath: message, ContainerPath: "/dev/termination-log"},
 		}
 		cfg.Linux.SecurityContext.ReadonlyPaths = []string{"/tmp"}

@@ -81,8 +81,8 @@ func (s Script) execTo(ctx context.Context, p *process, cmd []string, prompt str
 	case script == nil && !isShell(cmd):
 		return ExecReply{} // whatever it is, it works
 	}
-	var jobs sync.WaitGroup
-	sh := newShell(ctx, p, &jobs)
+	var background jobs
+	sh := newShell(ctx, p, &background)
 	sh.exec, sh.in = true, in
 	var mu sync.Mutex // of what the background writes, too
 	locked := func(write func(string)) func(string) {
@@ -99,7 +99,7 @@ func (s Script) execTo(ctx context.Context, p *process, cmd []string, prompt str
 		sh.run(script.Stmts)
 	}
 	cancel() // what it left in the background ends with it
-	jobs.Wait()
+	background.Wait()
 	if p.ctx.Err() != nil {
 		sh.status = exitKilled
 	}

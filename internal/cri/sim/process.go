@@ -46,8 +46,8 @@ type process struct {
 
 	ctx    context.Context // ends with the process
 	cancel context.CancelFunc
-	jobs   sync.WaitGroup // what runs in the background
-	wake   chan struct{}  // something is pending
+	jobs   jobs          // what runs in the background
+	wake   chan struct{} // something is pending
 
 	mu      sync.Mutex
 	first   bool // of its pid namespace: signals without a trap are ignored
@@ -166,6 +166,9 @@ func (p *process) takePending() (*syntax.File, bool) {
 	}
 	t := p.traps[p.pending[0]]
 	p.pending = p.pending[1:]
+	if t.body == nil { // the trap has changed since
+		t.body = &syntax.File{}
+	}
 	return t.body, true
 }
 

@@ -64,14 +64,15 @@ type place struct {
 	*layer
 	key      string
 	host     bool // key is a path of the host
+	file     bool // the mount is of this file
 	readonly bool
 }
 
 func (r *rootfs) find(name string) place {
 	var in *runtimeapi.Mount
 	for _, m := range r.mounts {
-		if isBelow(name, m.ContainerPath) && (in == nil || len(m.ContainerPath) > len(in.ContainerPath)) {
-			in = m
+		if isBelow(name, m.ContainerPath) && (in == nil || isBelow(path.Clean(m.ContainerPath), in.ContainerPath)) {
+			in = m // of two mounts at one path, the later
 		}
 	}
 	switch {
@@ -81,7 +82,7 @@ func (r *rootfs) find(name string) place {
 	case in.Image != nil:
 		return place{layer: &layer{}, key: path.Join("/", in.ImageSubPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), readonly: true}
 	}
-	return place{layer: r.volumes, key: filepath.Join(in.HostPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), host: true, readonly: in.Readonly}
+	return place{layer: r.volumes, key: filepath.Join(in.HostPath, strings.TrimPrefix(name, path.Clean(in.ContainerPath))), host: true, file: name == path.Clean(in.ContainerPath), readonly: in.Readonly}
 }
 
 func isBelow(name, dir string) bool {
@@ -136,7 +137,7 @@ func (r *rootfs) write(name, text string, add bool) error {
 	if old, err := r.read(name); add && err == nil {
 		text = old + text
 	}
-	if name == r.message && at.host {
+	if name == r.message && at.host && at.file { // a file in a volume is not the kubelet's
 		return os.WriteFile(at.key, []byte(text), 0o600)
 	}
 	return at.set(at.key, &text)

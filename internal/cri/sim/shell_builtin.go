@@ -164,8 +164,9 @@ func (s *shell) sleep(args []string) {
 			return
 		}
 		unit := time.Second
-		if u, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[a[len(a)-1]]; ok {
-			unit, a = u, a[:len(a)-1]
+		number := strings.TrimRight(a, "smhd")
+		if u, ok := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[a[len(number):]]; ok {
+			unit, a = u, number
 		}
 		f, err := strconv.ParseFloat(a, 64)
 		if err != nil {

@@ -7,11 +7,30 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// wordLimit bounds what a word stands for, in bytes, as the kernel bounds an argument;
+// fieldsLimit is how many strings a command has at most, and what they have together. What is
+// more is cut off.
+const (
+	wordLimit   = 128 << 10
+	fieldsLimit = 1 << 20
+)
+
+// limited is a text that is cut off at wordLimit.
+type limited struct{ strings.Builder }
+
+func (l *limited) add(text string) { l.WriteString(text[:min(len(text), wordLimit-l.Len())]) }
+
 // fields returns the strings that words stand for.
 func (s *shell) fields(words []*syntax.Word) []string {
 	var all []string
+	size := 0
 	for _, w := range words {
-		all = append(all, s.expand(w)...)
+		for _, f := range s.expand(w) {
+			if size += len(f) + 1; size > fieldsLimit {
+				return all
+			}
+			all = append(all, f)
+		}
 	}
 	return all
 }
@@ -20,21 +39,24 @@ func (s *shell) fields(words []*syntax.Word) []string {
 // fields.
 func (s *shell) expand(w *syntax.Word) []string {
 	var fields []string
-	var open strings.Builder
-	started := false
+	var open limited
+	started, size := false, 0
 	for _, p := range w.Parts {
 		value, split := s.value(p, false)
 		if !split {
-			open.WriteString(value)
+			open.add(value)
 			started = true
 			continue
 		}
 		for i, f := range strings.Fields(value) {
 			if i > 0 {
+				if size += open.Len(); size > fieldsLimit {
+					return fields
+				}
 				fields = append(fields, open.String())
 				open.Reset()
 			}
-			open.WriteString(f)
+			open.add(f)
 			started = true
 		}
 	}
@@ -53,10 +75,10 @@ func (s *shell) text(w *syntax.Word) string {
 }
 
 func (s *shell) join(parts []syntax.WordPart, quoted bool) string {
-	var b strings.Builder
+	var b limited
 	for _, p := range parts {
 		value, _ := s.value(p, quoted)
-		b.WriteString(value)
+		b.add(value)
 	}
 	return b.String()
 }

@@ -14,6 +14,11 @@ import (
 // subshellOf runs a shell: the script behind -c, or the commands of its input.
 func (s *shell) subshellOf(args []string) {
 	sub := s.subshell()
+	if sub.depth++; sub.depth > depthLimit {
+		s.err("sh: shells are nested too deep\n")
+		s.status = statusSyntax
+		return
+	}
 	if len(args) == 0 {
 		sub.readCommands("")
 	} else if script, err := parseCommand(append([]string{"sh"}, args...)); err != nil {

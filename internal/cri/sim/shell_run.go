@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -32,6 +33,9 @@ type shell struct {
 	exec bool // by ExecSync: signals are not its business
 	// nested: it is a subshell, whose signals are those of the shell around it.
 	nested bool
+	// trapped: it runs the command of a trap, and the next signal waits for its end.
+	trapped bool
+	depth   int // of shells in shells
 	// inBackground: what it does not know, it does not pass over: it runs on.
 	inBackground bool
 	vars         map[string]string
@@ -41,10 +45,39 @@ type shell struct {
 	out          func(string)
 	err          func(string)
 	jobs         []chan struct{} // closed when what is in the background ended
-	all          *sync.WaitGroup // everything in the background, of subshells too
+	all          *jobs           // everything in the background, of subshells too
 }
 
-func newShell(ctx context.Context, p *process, all *sync.WaitGroup) *shell {
+// depthLimit bounds shells in shells, jobsLimit what runs in the background of a container or of
+// a command in it.
+const (
+	depthLimit = 100
+	jobsLimit  = 1000
+)
+
+// jobs is what runs in the background. The zero value is nothing.
+type jobs struct {
+	sync.WaitGroup
+	running atomic.Int32
+}
+
+// start runs f in the background; it reports false, and that nothing can be started, if there is
+// too much already.
+func (s *shell) start(f func()) bool {
+	if s.all.running.Add(1) > jobsLimit {
+		s.all.running.Add(-1)
+		s.err("sh: can't fork: Resource temporarily unavailable\n")
+		s.status = 2
+		return false
+	}
+	s.all.Go(func() {
+		defer s.all.running.Add(-1)
+		f()
+	})
+	return true
+}
+
+func newShell(ctx context.Context, p *process, all *jobs) *shell {
 	return &shell{
 		ctx: ctx, p: p, vars: maps.Clone(p.env), all: all, dir: p.dir, in: p.stdin,
 		out: func(text string) { p.log.write("stdout", text) },
@@ -137,11 +170,12 @@ func (s *shell) background(st *syntax.Stmt) {
 	sub.jobs, sub.in = nil, nil
 	s.status = 0
 	done := make(chan struct{})
-	s.jobs = append(s.jobs, done)
-	s.all.Go(func() {
+	if s.start(func() {
 		defer close(done)
 		sub.foreground(st)
-	})
+	}) {
+		s.jobs = append(s.jobs, done)
+	}
 }
 
 // pipe runs two statements side by side. What writes on when nobody reads any more is ended.
@@ -157,11 +191,14 @@ func (s *shell) pipe(n *syntax.BinaryCmd) {
 		}
 	}
 	ended := make(chan struct{})
-	s.all.Go(func() {
+	if !s.start(func() {
 		defer close(ended)
 		left.stmt(n.X)
 		_ = w.Close()
-	})
+	}) {
+		cancel()
+		return
+	}
 	stop := context.AfterFunc(s.ctx, func() { _ = r.Close() })
 	right.in = r
 	right.stmt(n.Y)
@@ -247,9 +284,11 @@ func (s *shell) handleSignals() control {
 	if s.ctx.Err() != nil {
 		return leaveShell
 	}
-	if s.exec || s.nested {
+	if s.exec || s.nested || s.trapped {
 		return goOn
 	}
+	s.trapped = true
+	defer func() { s.trapped = false }()
 	for {
 		body, ok := s.p.takePending()
 		if !ok {
@@ -258,6 +297,7 @@ func (s *shell) handleSignals() control {
 		if c := s.run(body.Stmts); c != goOn {
 			return c
 		}
+		pause(s.ctx, turn) // its body may signal again
 	}
 }
 
