@@ -28,6 +28,7 @@ type foreignPod struct {
 	command string
 
 	sandbox, container string // ids
+	came               time.Time
 }
 
 // The kinds of foreign pods: by a kubelet, without and with the annotation of its
@@ -92,9 +93,16 @@ func (f *foreignPod) create() error {
 		return err
 	}
 	f.container = container.ContainerId
+	f.came = time.Now()
 	f.w.foreignIDs.Store(f.container, f)
 	_, err = f.w.sim.StartContainer(ctx, &runtimeapi.StartContainerRequest{ContainerId: f.container})
 	return err
+}
+
+// runs reports whether its container does.
+func (f *foreignPod) runs() bool {
+	c, err := f.w.sim.ContainerStatus(f.w.t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: f.container})
+	return err == nil && c.Status.State == runtimeapi.ContainerState_CONTAINER_RUNNING
 }
 
 // remove removes the pod as its creator does.

@@ -147,7 +147,9 @@ func (h *history) desire(refs []string) []Desired {
 	for _, ref := range refs {
 		manifests = append(manifests, version(h.t, ref))
 	}
-	return desire(h.t, manifests...)
+	pods := desire(h.t, manifests...)
+	h.judge.ask(pods)
+	return pods
 }
 
 func (h *history) newName() string {
@@ -159,7 +161,7 @@ func (h *history) newName() string {
 func (h *history) launch(instance string, pods []Desired, objects *pod.Objects) *podctl {
 	h.calm()
 	return h.start(instance, func(p *podctl) {
-		p.silent = map[types.UID]time.Time{}
+		p.silent, p.stopping = map[types.UID]time.Time{}, map[types.UID]time.Time{}
 		p.ask(false, pods, objects)
 	})
 }

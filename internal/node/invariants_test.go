@@ -23,6 +23,8 @@ const (
 	jobsRunOnce = "a job runs once"
 	// foreignUntouched: no call changes what podctl did not create.
 	foreignUntouched = "no foreign pod is touched"
+	// nameIsFree: a pod does not start while a foreign one of its name runs that was there before it.
+	nameIsFree = "a pod waits for a foreign one of its name"
 	// graceKept: a container that does not end by itself runs from the first request to stop
 	// it for its grace period, and where the runtime works, not longer.
 	graceKept = "graces are kept"
@@ -51,6 +53,9 @@ const (
 	silence = time.Minute
 	// opLimit is how long one operation may take: calls that hang have deadlines.
 	opLimit = 20 * time.Minute
+	// cancelLimit is how long an operation may last that a stop has canceled, unless a call of it creates
+	// or starts something.
+	cancelLimit = 3 * time.Second
 	// convergence is how long a node takes at most once nothing is wrong any more: the
 	// longest back-off, and a call that still hangs.
 	convergence = 6 * time.Minute
@@ -75,6 +80,16 @@ func (h *history) checkPods(p *podctl) {
 	behind := map[types.UID]bool{} // another pod of their name
 	for _, w := range p.Workers() {
 		behind[w.UID] = w.NameHolder != ""
+	}
+	for uid, i := range infos {
+		switch {
+		case !i.Terminating() || i.Op != worker.OpSync || h.judge.creates():
+			delete(p.stopping, uid)
+		case p.stopping[uid].IsZero():
+			p.stopping[uid] = time.Now()
+		case time.Since(p.stopping[uid]) > cancelLimit:
+			violate(h.t, ordersEnd, "%s: is to stop for %s", show(i), time.Since(p.stopping[uid]))
+		}
 	}
 	for _, d := range p.wanted {
 		uid := d.Pod.UID

@@ -36,6 +36,11 @@ type judge struct {
 	interrupted map[types.UID]bool
 	// calmSince is since when the runtime works; zero while it does not.
 	calmSince time.Time
+	// creating is how many calls are in flight that create or start something.
+	creating int
+	// asked is when each pod was asked for first, ran is which have had a sandbox.
+	asked map[types.UID]time.Time
+	ran   map[types.UID]bool
 	// unknownUntil is until when podctl may take a container for unknown that runs: see takenForUnknown.
 	unknownUntil time.Time
 }
@@ -48,7 +53,8 @@ type stopRequest struct {
 }
 
 func newJudge(w *world) *judge {
-	return &judge{t: w.t, w: w, sim: w.sim, stopped: map[string]bool{}, stops: map[string]*stopRequest{}, interrupted: map[types.UID]bool{}}
+	return &judge{t: w.t, w: w, sim: w.sim, stopped: map[string]bool{}, stops: map[string]*stopRequest{}, interrupted: map[types.UID]bool{},
+		asked: map[types.UID]time.Time{}, ran: map[types.UID]bool{}}
 }
 
 // Begin implements cri.CallWatcher.
@@ -58,9 +64,12 @@ func (j *judge) Begin(method, id string) (end func(error)) {
 	}
 	switch method {
 	case "RunPodSandbox":
-		return func(error) { j.sandboxes() }
+		return j.create(func() { j.sandboxes() })
+	case "CreateContainer":
+		return j.create(func() {})
 	case "StartContainer":
 		j.start(id)
+		return j.create(func() {})
 	case "StopContainer":
 		return j.stopContainer(id)
 	case "RemoveContainer":
@@ -69,6 +78,38 @@ func (j *judge) Begin(method, id string) (end func(error)) {
 		j.stopSandbox(method, id)
 	}
 	return func(error) {}
+}
+
+// create counts a call that creates or starts something while it is in flight.
+func (j *judge) create(then func()) (end func(error)) {
+	count := func(n int) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.creating += n
+	}
+	count(1)
+	return func(error) {
+		count(-1)
+		then()
+	}
+}
+
+// creates reports whether something is being created or started.
+func (j *judge) creates() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.creating > 0
+}
+
+// ask notes that pods are asked for.
+func (j *judge) ask(pods []Desired) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, d := range pods {
+		if j.asked[d.UID()].IsZero() {
+			j.asked[d.UID()] = time.Now()
+		}
+	}
 }
 
 // setNoRecords says that podctl cannot write files from now on, or can.
@@ -154,12 +195,35 @@ func (j *judge) sandboxes() {
 			continue
 		}
 		name := pod.FullName(s.Metadata.Name, s.Metadata.Namespace)
+		j.waited(s)
 		if other := names[name]; other != nil {
 			violate(j.t, oneLife, "two ready sandboxes of one name: %s and %s", describe(other), describe(s))
 		}
 		names[name] = s
 	}
 }
+
+// waited looks, when the first sandbox of a pod is ready, for a foreign pod of its name that ran when the
+// pod was asked for, and runs.
+func (j *judge) waited(s *runtimeapi.PodSandbox) {
+	uid := types.UID(s.Metadata.Uid)
+	j.mu.Lock()
+	asked, ran := j.asked[uid], j.ran[uid]
+	j.ran[uid] = true
+	j.mu.Unlock()
+	if ran {
+		return
+	}
+	j.w.foreignIDs.Range(func(id, f any) bool {
+		if f := f.(*foreignPod); f.name == s.Metadata.Name && f.container == id && f.came.Add(oldestList).Before(asked) && f.runs() {
+			violate(j.t, nameIsFree, "%s starts beside the foreign pod of its name", describe(s))
+		}
+		return true
+	})
+}
+
+// oldestList is more than the age of a list that is out of date.
+const oldestList = 6 * time.Second
 
 // start looks for another life of the container that is about to start.
 func (j *judge) start(id string) {

@@ -110,6 +110,8 @@ type podctl struct {
 	// wanted is what a history desires of it, silent since when pods of these say nothing.
 	wanted []Desired
 	silent map[types.UID]time.Time
+	// stopping is since when pods stop while another operation of theirs is in flight.
+	stopping map[types.UID]time.Time
 }
 
 const testSource = "test"
