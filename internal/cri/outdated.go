@@ -127,7 +127,7 @@ func (c *Client) withOwnChanges(ctx context.Context, created map[string]string, 
 		}
 	}
 	if !same {
-		c.log.Warn("a list of the runtime is out of date")
+		c.log.Debug("the list of the runtime is older than what was created or removed")
 	}
 	return l, same, nil
 }

@@ -3,7 +3,9 @@ package node
 import (
 	"os"
 	"slices"
+	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -56,3 +58,36 @@ func (f *foreignPod) leaves() {
 	}
 	f.remove()
 }
+
+// ask notes that pods are asked for.
+func (j *judge) ask(pods []Desired) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, d := range pods {
+		if j.asked[d.UID()].IsZero() {
+			j.asked[d.UID()] = time.Now()
+		}
+	}
+}
+
+// waited looks, when the first sandbox of a pod is ready, for a foreign pod of its name that ran when the
+// pod was asked for, and runs.
+func (j *judge) waited(s *runtimeapi.PodSandbox) {
+	uid := types.UID(s.Metadata.Uid)
+	j.mu.Lock()
+	asked, ran := j.asked[uid], j.ran[uid]
+	j.ran[uid] = true
+	j.mu.Unlock()
+	if ran {
+		return
+	}
+	j.w.foreignIDs.Range(func(id, f any) bool {
+		if f := f.(*foreignPod); f.name == s.Metadata.Name && f.container == id && f.came.Add(oldestList).Before(asked) && f.runs() {
+			violate(j.t, nameIsFree, "%s starts beside the foreign pod of its name", describe(s))
+		}
+		return true
+	})
+}
+
+// oldestList is more than the age of a list that is out of date.
+const oldestList = 6 * time.Second

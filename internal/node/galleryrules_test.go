@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/podctl/podctl/internal/lab/rules"
 )
@@ -84,4 +85,26 @@ func (h *history) rule(name string, whole bool) {
 		}
 		remove()
 	})
+}
+
+// setUnknown says that the runtime calls what runs unknown, or does not any more.
+func (j *judge) setUnknown(unknown bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unknownUntil = time.Now().Add(actsByOld); unknown {
+		j.unknownUntil = time.Now().Add(1000 * time.Hour)
+	}
+}
+
+// actsByOld is for how long podctl may act by what a rule has shown: until the next relist, in an
+// operation that began before.
+const actsByOld = time.Minute
+
+// takenForUnknown reports whether podctl may take what runs for unknown. As the kubelet, it then stops a
+// container with its grace period before it starts it again, also one that would run once, and stops
+// the sandbox of a pod that has to go without stopping the container before.
+func (j *judge) takenForUnknown() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return time.Now().Before(j.unknownUntil)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// The invariants of a node, whatever happens to it: judge watches the first four at
+// The invariants of a node, whatever happens to it: judge watches the first five at
 // every call of every podctl, the history asks for the others.
 const (
 	// oneLife: no two sandboxes of a pod's name are ready, and no container starts beside a

@@ -17,7 +17,7 @@ import (
 )
 
 // judge looks into the runtime at every call that changes it, of every podctl, and
-// reports each of the first four invariants that does not hold. Names and UIDs of what
+// reports each of the first five invariants that does not hold. Names and UIDs of what
 // podctl did not create count for nothing.
 type judge struct {
 	t   testing.TB
@@ -101,17 +101,6 @@ func (j *judge) creates() bool {
 	return j.creating > 0
 }
 
-// ask notes that pods are asked for.
-func (j *judge) ask(pods []Desired) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, d := range pods {
-		if j.asked[d.UID()].IsZero() {
-			j.asked[d.UID()] = time.Now()
-		}
-	}
-}
-
 // setNoRecords says that podctl cannot write files from now on, or can.
 func (j *judge) setNoRecords(full bool) {
 	j.mu.Lock()
@@ -126,28 +115,6 @@ func (j *judge) setCalm(calm bool) {
 	if j.calmSince = (time.Time{}); calm {
 		j.calmSince = time.Now()
 	}
-}
-
-// setUnknown says that the runtime calls what runs unknown, or does not any more.
-func (j *judge) setUnknown(unknown bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.unknownUntil = time.Now().Add(actsByOld); unknown {
-		j.unknownUntil = time.Now().Add(1000 * time.Hour)
-	}
-}
-
-// actsByOld is for how long podctl may act by what a rule has shown: until the next relist, in an
-// operation that began before.
-const actsByOld = time.Minute
-
-// takenForUnknown reports whether podctl may take what runs for unknown. As the kubelet, it then stops a
-// container with its grace period before it starts it again, also one that would run once, and stops
-// the sandbox of a pod that has to go without stopping the container before.
-func (j *judge) takenForUnknown() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return time.Now().Before(j.unknownUntil)
 }
 
 func (j *judge) ownSandboxes() []*runtimeapi.PodSandbox {
@@ -202,28 +169,6 @@ func (j *judge) sandboxes() {
 		names[name] = s
 	}
 }
-
-// waited looks, when the first sandbox of a pod is ready, for a foreign pod of its name that ran when the
-// pod was asked for, and runs.
-func (j *judge) waited(s *runtimeapi.PodSandbox) {
-	uid := types.UID(s.Metadata.Uid)
-	j.mu.Lock()
-	asked, ran := j.asked[uid], j.ran[uid]
-	j.ran[uid] = true
-	j.mu.Unlock()
-	if ran {
-		return
-	}
-	j.w.foreignIDs.Range(func(id, f any) bool {
-		if f := f.(*foreignPod); f.name == s.Metadata.Name && f.container == id && f.came.Add(oldestList).Before(asked) && f.runs() {
-			violate(j.t, nameIsFree, "%s starts beside the foreign pod of its name", describe(s))
-		}
-		return true
-	})
-}
-
-// oldestList is more than the age of a list that is out of date.
-const oldestList = 6 * time.Second
 
 // start looks for another life of the container that is about to start.
 func (j *judge) start(id string) {
