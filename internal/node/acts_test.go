@@ -65,7 +65,7 @@ var verbs = map[string]func(h *history, args []string){
 			h.sim.KillContainer(id)
 		}
 	},
-	"fault": func(h *history, args []string) { h.fault(strings.Join(args, " ")) }, // a rule, as of podctl proxy --inject
+	"fault": func(h *history, args []string) { h.fault(strings.Join(args, " ")) }, // a rule, as podctl proxy takes it
 	"network": func(h *history, _ []string) {
 		h.sim.SetNetwork("cni plugin not initialized")
 		h.breaks(func() { h.sim.SetNetwork("") })
