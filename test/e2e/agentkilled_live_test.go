@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,6 +128,41 @@ func (a *agentPlace) walked(name, version string) string {
 	yaml = strings.Replace(yaml, "volumes: [", "volumes: [{name: memory, emptyDir: {medium: Memory}}, ", 1)
 	return strings.Replace(yaml, "volumeMounts: [", fmt.Sprintf(`lifecycle: {preStop: {exec: {command: [sh, -c, "echo hook >> /mark/%s.hook"]}}}
     volumeMounts: [{name: memory, mountPath: /memory}, `, name), 1)
+}
+
+// about selects the calls that concern a pod: those that name it, its UID, or
+// a sandbox or container of it.
+type about struct {
+	mu  sync.Mutex
+	ids [][]byte
+}
+
+func (a *agentPlace) about(name string) *about {
+	a.t.Helper()
+	b := &about{}
+	pods, err := a.client.ListPods(a.t.Context())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, p := range pods {
+		if p.Name != name {
+			continue
+		}
+		b.ids = append(b.ids, []byte(p.UID))
+		for _, s := range p.Sandboxes {
+			b.ids = append(b.ids, []byte(s.ID))
+		}
+		for _, c := range p.Containers {
+			b.ids = append(b.ids, []byte(c.ID))
+		}
+	}
+	return b
+}
+
+func (b *about) is(c record.Call) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.ids, func(id []byte) bool { return bytes.Contains(c.Request, id) })
 }
 
 // killAtCallAbout has the agent killed when the n-th call from now on that is

@@ -47,17 +47,6 @@ type Proxy struct {
 	mu         sync.Mutex
 	calls      []Call
 	begin, end func(Call)
-	fault      func(context.Context, Call) error
-}
-
-// Disturb has fault called before each call goes to the runtime. An error that
-// it returns is the client's answer, and the runtime does not get the call.
-// It may block: ctx ends when the client has given up. nil lets all calls pass
-// again, except those that are blocked.
-func (p *Proxy) Disturb(fault func(ctx context.Context, c Call) error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.fault = fault
 }
 
 // Watch has begin called before each call goes to the runtime, and end before
@@ -117,9 +106,7 @@ func (p *Proxy) handle(_ any, in grpc.ServerStream) error {
 	if call.Err = in.RecvMsg(&request); call.Err == nil {
 		call.Request = request.data
 		p.tell(call, func() func(Call) { return p.begin })
-		if call.Err = p.disturb(in.Context(), call); call.Err == nil {
-			call.Answer, call.Err = p.pass(in, method, &request)
-		}
+		call.Answer, call.Err = p.pass(in, method, &request)
 	}
 	if call.IsRead() {
 		call.Answer = nil // lists are large
@@ -130,16 +117,6 @@ func (p *Proxy) handle(_ any, in grpc.ServerStream) error {
 	p.mu.Unlock()
 	p.tell(call, func() func(Call) { return p.end })
 	return call.Err
-}
-
-func (p *Proxy) disturb(ctx context.Context, call Call) error {
-	p.mu.Lock()
-	fault := p.fault
-	p.mu.Unlock()
-	if fault == nil {
-		return nil
-	}
-	return fault(ctx, call)
 }
 
 // tell calls the watcher that choose gives, if there is one.

@@ -166,34 +166,3 @@ func TestWatcherDelaysACall(t *testing.T) {
 		t.Errorf("watchers saw %q, want %q", got, want)
 	}
 }
-
-func TestDisturbedCallsFailOrHang(t *testing.T) {
-	p, client := proxied(t)
-	gaveUp := make(chan error, 1)
-	p.Disturb(func(ctx context.Context, c Call) error {
-		switch c.Method {
-		case "RunPodSandbox":
-			return status.Error(codes.ResourceExhausted, "full")
-		case "StopPodSandbox":
-			<-ctx.Done()
-			gaveUp <- ctx.Err()
-			return ctx.Err()
-		}
-		return nil
-	})
-	if _, err := client.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
-		t.Errorf("a call that is not disturbed: %v", err)
-	}
-	if _, err := client.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{}); status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("error %v, want the one that was asked for", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	go cancel()
-	if _, err := client.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{}); status.Code(err) != codes.Canceled {
-		t.Errorf("error %v of a call that hangs", err)
-	}
-	p.Disturb(nil)
-	if _, err := client.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{}); err != nil {
-		t.Errorf("after that: %v", err)
-	}
-}
