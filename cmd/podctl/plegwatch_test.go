@@ -229,7 +229,7 @@ func TestWatchNamesACallThatHangs(t *testing.T) {
 			c.lines("default/job ContainerStarted (sandbox) 10.88.0.3 hint 0ms", "default/job ContainerDied (sandbox) vanished hint", "default/job ContainerRemoved (sandbox) hint")
 		}
 		time.Sleep(time.Minute)
-		c.lines("no answer for 5s: ContainerStatus of default/db/db (container " + id[:13] + ")")
+		c.lines("no answer for 5s: ContainerStatus of default/db/db (container "+id[:13]+")", "default/db PodSync status does not arrive hint")
 		release()
 		time.Sleep(2 * time.Second)
 		c.linesMatch("default/db ContainerStarted db relist 6.s", `default/db ContainerStarted \(sandbox\) 10.88.0.2 relist 6.s`,

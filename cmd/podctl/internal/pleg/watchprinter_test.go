@@ -64,16 +64,17 @@ func TestDetail(t *testing.T) {
 	merged := someEvent(pleg.PodSync, nil)
 	merged.Coalesced = 64
 	for want, ev := range map[string]plegstat.Event{
-		"exit 3":                someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3, Reason: "Error"}),
-		"exit 0":                someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, Reason: "Completed"}),
-		"exit 137 OOMKilled":    someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 137, Reason: "OOMKilled"}),
-		"vanished":              someEvent(pleg.ContainerDied, nil),
-		"restart 2":             someEvent(pleg.ContainerStarted, &pod.ContainerStatus{State: pod.Running, RestartCount: 2}),
-		"10.88.0.7,2001:db8::7": someEvent(pleg.ContainerStarted, &pod.SandboxStatus{IPs: []string{"10.88.0.7", "2001:db8::7"}}),
-		"host network":          someEvent(pleg.ContainerStarted, &pod.SandboxStatus{HostNetwork: true}),
-		"reinspected":           someEvent(pleg.PodSync, nil),
-		"65 events in one":      merged,
-		"":                      someEvent(pleg.ContainerRemoved, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3}),
+		"exit 3":                 someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3, Reason: "Error"}),
+		"exit 0":                 someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, Reason: "Completed"}),
+		"exit 137 OOMKilled":     someEvent(pleg.ContainerDied, &pod.ContainerStatus{State: pod.Exited, ExitCode: 137, Reason: "OOMKilled"}),
+		"vanished":               someEvent(pleg.ContainerDied, nil),
+		"restart 2":              someEvent(pleg.ContainerStarted, &pod.ContainerStatus{State: pod.Running, RestartCount: 2}),
+		"10.88.0.7,2001:db8::7":  someEvent(pleg.ContainerStarted, &pod.SandboxStatus{IPs: []string{"10.88.0.7", "2001:db8::7"}}),
+		"host network":           someEvent(pleg.ContainerStarted, &pod.SandboxStatus{HostNetwork: true}),
+		"reinspected":            someEvent(pleg.PodSync, &pod.ContainerStatus{}),
+		"status does not arrive": someEvent(pleg.PodSync, nil),
+		"65 events in one":       merged,
+		"":                       someEvent(pleg.ContainerRemoved, &pod.ContainerStatus{State: pod.Exited, ExitCode: 3}),
 	} {
 		if got := eventDetail(ev); got != want {
 			t.Errorf("%q, want %q", got, want)
