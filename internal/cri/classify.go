@@ -94,7 +94,7 @@ func describeDial(e *Error, endpoint string, err error) {
 		e.hint = "start the runtime, or name its endpoint: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT or /etc/crictl.yaml"
 	case errors.Is(err, syscall.ECONNREFUSED) && !isSocket(path):
 		e.text = fmt.Sprintf("%s is not a socket", path)
-		e.hint = "name the runtime's socket, as in unix:///run/containerd/containerd.sock"
+		e.hint = "name the runtime's socket, as in unix:///run/containerd/containerd.sock; a recording is tape:FILE"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.text = fmt.Sprintf("no process listens at %s", path)
 		e.hint = "the socket remains from a runtime that exited: start it again, for instance with systemctl start " + serviceOf(path)

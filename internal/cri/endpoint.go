@@ -59,7 +59,7 @@ func normalizeEndpoint(s string) (string, error) {
 	case strings.HasPrefix(s, "/"):
 		return "unix://" + s, nil
 	}
-	return "", fmt.Errorf("endpoint %q: want unix:///path/to/socket or an absolute path", s)
+	return "", fmt.Errorf("endpoint %q: want unix:///path/to/socket, /path/to/socket, sim: or tape:FILE", s)
 }
 
 // socketPath is the file of a normalized endpoint.

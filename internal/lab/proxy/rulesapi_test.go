@@ -64,15 +64,15 @@ func TestAskRules(t *testing.T) {
 func TestAMistakeChangesNoRule(t *testing.T) {
 	socket, told := serveRules(t)
 	for want, request := range map[string]RulesRequest{
-		"there is no rule 7":            {Remove: []int{1, 7}},
-		"--add: a rule has no \"wait\"": {RemoveAll: true, Add: []string{"method=Version hang", "method=Version wait=3s"}},
-		"--add: drop is for streams":    {RemoveAll: true, Add: []string{"method=Version drop"}},
-		"f.yaml:1: ":                    {RemoveAll: true, FileName: "f.yaml", File: "- hang"},
-		"1002 rules, more than 1000":    {File: strings.Repeat("- {method: Version, hang: true}\n", 1000)},
-		"want a list of rules, of 1000": {File: strings.Repeat("- {method: Version, hang: true}\n", 1001)},
-		"file name of more than":        {FileName: strings.Repeat("x", 5000)},
-		"request body too large":        {File: strings.Repeat("#", 3<<20)},
-		"more than 10000":               {Remove: make([]int, 20000)},
+		"there is no rule 7":                {Remove: []int{1, 7}},
+		"--add: a rule has no key \"wait\"": {RemoveAll: true, Add: []string{"method=Version hang", "method=Version wait=3s"}},
+		"--add: drop is for streams":        {RemoveAll: true, Add: []string{"method=Version drop"}},
+		"f.yaml:1: ":                        {RemoveAll: true, FileName: "f.yaml", File: "- hang"},
+		"1002 rules, more than 1000":        {File: strings.Repeat("- {method: Version, hang: true}\n", 1000)},
+		"want a list of rules, of 1000":     {File: strings.Repeat("- {method: Version, hang: true}\n", 1001)},
+		"file name of more than":            {FileName: strings.Repeat("x", 5000)},
+		"request body too large":            {File: strings.Repeat("#", 3<<20)},
+		"more than 10000":                   {Remove: make([]int, 20000)},
 	} {
 		if _, err := AskRules(t.Context(), socket, &request); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -86,7 +86,7 @@ func TestRuleActsWhereItDoesSomething(t *testing.T) {
 		"delay=1s":               "answer event list message",
 		"delay=1s hang":          "answer begin list",
 		"repeat=1":               "answer event list message",
-		"set=state=1":            "answer event list message",
+		"set=id=1":               "answer event list message",
 		"omit":                   "list message",
 		"fill=3":                 "list message",
 		"lost=Internal":          "answer list",

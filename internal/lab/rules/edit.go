@@ -124,11 +124,7 @@ func (r *Rule) change(tree map[string]any) {
 		if at == nil {
 			continue
 		}
-		at[last] = a.Value
-		var value any
-		if isJSON(a.Value) && json.Unmarshal([]byte(a.Value), &value) == nil {
-			at[last] = value
-		}
+		at[last] = jsonOf(a.Value)
 	}
 	for _, path := range r.Unset {
 		if at, last := walk(tree, path, false); at != nil {
@@ -137,10 +133,14 @@ func (r *Rule) change(tree map[string]any) {
 	}
 }
 
-// isJSON reports whether a value is not to be taken as the text that it is: protobuf JSON
+// jsonOf returns an object, a list or a boolean that a value is, else its text: protobuf JSON
 // reads numbers and enumerations of strings, too.
-func isJSON(v string) bool {
-	return strings.HasPrefix(v, "{") || strings.HasPrefix(v, "[") || v == "true" || v == "false"
+func jsonOf(text string) any {
+	var value any
+	if isJSON := strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") || text == "true" || text == "false"; isJSON && json.Unmarshal([]byte(text), &value) == nil {
+		return value
+	}
+	return text
 }
 
 // walk returns the object that has the last name of a path; nil if there is none. create

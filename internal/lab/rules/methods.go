@@ -1,25 +1,38 @@
 package rules
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/podctl/podctl/internal/lab/trace"
 	"github.com/podctl/podctl/internal/sys/suggest"
 )
 
-// kind is how a method answers.
-type kind struct{ stream, list bool }
+// kind is how a method answers. message is what a rule changes: the answer, or an entry of a
+// list.
+type kind struct {
+	stream, list bool
+	message      protoreflect.Message
+}
 
 // kindsOf returns how the methods of the CRI that match a pattern answer.
 func kindsOf(pattern string) []kind {
 	var all []kind
 	for full, m := range trace.MethodsOfCRI() {
 		if matchText(pattern, path.Base(full)) {
-			all = append(all, kind{m.Stream, ListField(m.Response.New().Interface()) != ""})
+			k := kind{stream: m.Stream, message: m.Response.New()}
+			if k.list = ListField(k.message.Interface()) != ""; k.list {
+				k.message = k.message.NewField(k.message.Descriptor().Fields().Get(0)).List().NewElement().Message()
+			}
+			all = append(all, k)
 		}
 	}
 	return all
@@ -59,8 +72,32 @@ func (r *Rule) checkMethod() error {
 			return fmt.Errorf("%s is for %s: %s is none", act.key, act.what, r.Method)
 		}
 	}
+	for _, a := range slices.Concat(r.Set, r.Where) {
+		if !slices.ContainsFunc(kinds, func(k kind) bool { return k.has(a.Path, jsonOf(a.Value)) }) {
+			return fmt.Errorf("%s=%s: no answer of %s has that field with such a value", a.Path, a.Value, r.Method)
+		}
+	}
+	for _, path := range r.Unset {
+		if !slices.ContainsFunc(kinds, func(k kind) bool { return k.has(path, nil) }) {
+			return fmt.Errorf("unset=%s: no answer of %s has that field", path, r.Method)
+		}
+	}
 	if (r.Pod != "" || r.Container != "") && r.endsCall() && !slices.ContainsFunc(kinds, answers) {
 		return fmt.Errorf("pod and container are of messages, and error, hang, end and close of all of %s", r.Method)
 	}
 	return nil
+}
+
+// has reports whether what is changed may have a value at a path of names and of indices of
+// lists; nil is any value.
+func (k kind) has(path string, value any) bool {
+	for _, name := range slices.Backward(strings.Split(path, ".")) {
+		if _, err := strconv.Atoi(name); err == nil {
+			value = []any{value}
+		} else {
+			value = map[string]any{name: value}
+		}
+	}
+	data, err := json.Marshal(value)
+	return err == nil && protojson.Unmarshal(data, k.message.New().Interface()) == nil
 }

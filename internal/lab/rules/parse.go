@@ -172,7 +172,10 @@ func ParseFile(name string, data []byte) ([]Rule, error) {
 func (r *Rule) put(key, value string) error {
 	set, ok := keys[key]
 	if !ok {
-		return fmt.Errorf("a rule has no %q, but %s", key, strings.Join(Keys(), ", "))
+		if len(kindsOf(key)) > 0 {
+			return fmt.Errorf("a rule has no key %q: did you mean method=%[1]s", key)
+		}
+		return fmt.Errorf("a rule has no key %q: want one of %s", key, strings.Join(Keys(), ", "))
 	}
 	if err := set(r, value); err != nil {
 		return fmt.Errorf("%s=%s: %w", key, value, err)

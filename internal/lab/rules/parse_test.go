@@ -32,7 +32,8 @@ func TestParseRefuses(t *testing.T) {
 		"error=Unavailable":              "method is missing",
 		"method=Version":                 "does nothing",
 		"method=Version error=Bad":       "gRPC code",
-		"method=Version wait=3s":         `no "wait"`,
+		"method=Version wait=3s":         `no key "wait": want one of after, caller,`,
+		"StopContainer hang":             `no key "StopContainer": did you mean method=StopContainer`,
 		"method=Version delay=3s-1s":     "range",
 		"method=Version hang nth=5-3":    "range",
 		"method=Version hang nth=0":      "range",
@@ -45,6 +46,11 @@ func TestParseRefuses(t *testing.T) {
 
 		"method=StopContaner hang":                              "did you mean StopContainer",
 		"method=Foo* hang":                                      "no such method",
+		"method=ListContainers set=stat=CONTAINER_EXITED":       "no answer of ListContainers has that field",
+		"method=ListContainers set=state=EXITED":                "state=EXITED: no answer",
+		"method=ContainerStatus set=status.exitCode=x":          "status.exitCode=x: no answer",
+		"method=List* omit where=status.state=SANDBOX_READY":    "status.state=SANDBOX_READY: no answer",
+		"method=ContainerStatus unset=exitCode":                 "unset=exitCode: no answer of ContainerStatus has",
 		"method=Version drop":                                   "drop is for streams",
 		"method=*Status reorder":                                "reorder is for streams",
 		"method=StopContainer end":                              "end is for streams",
@@ -95,11 +101,11 @@ func FuzzTextOfARuleIsTheRule(f *testing.F) {
 }
 
 func TestTextOfAFileIsThatOfALine(t *testing.T) {
-	all, err := ParseFile("f.yaml", []byte("- method: ListContainers\n  omit: true\n  where: [state=1, 'id=a \"b\"']\n"))
+	all, err := ParseFile("f.yaml", []byte("- method: ListContainers\n  omit: true\n  where: [state=CONTAINER_EXITED, 'id=a \"b\"']\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `method=ListContainers omit where=state=1 where="id=a \"b\""`; all[0].Text != want {
+	if want := `method=ListContainers omit where=state=CONTAINER_EXITED where="id=a \"b\""`; all[0].Text != want {
 		t.Errorf("%s, want %s", all[0].Text, want)
 	}
 	line := parse(t, all[0].Text)

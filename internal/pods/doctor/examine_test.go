@@ -99,6 +99,7 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Runtime.UnpinnedSandboxImage = "pause:1" }, "runtime.sandbox-image", "warning: pause:1, of which sandboxes are made, is not pinned"},
 		{func(f *Facts) { f.Runtime.Server.CanRaise = false }, "runtime.oom", "failure: the runtime has no CAP_SYS_RESOURCE"},
 		{func(f *Facts) { f.Runtime.Server.CanRaise, f.Runtime.Config.RestrictOOM = false, true }, "runtime.oom", "ok: "},
+		{func(f *Facts) { f.Runtime.Server.CanRaise, f.Runtime.Config = false, Config{} }, "runtime.oom", "info: the runtime has no CAP_SYS_RESOURCE; whether"},
 		{func(f *Facts) { f.Host.CgroupVersion = 1 }, "cgroup.version", "warning: cgroup v1"},
 		{func(f *Facts) { f.Host.CgroupVersion = 0 }, "cgroup.version", "failure: no cgroups"},
 		{func(f *Facts) { f.Runtime.Driver = "cgroupfs" }, "cgroup.driver", "warning: the runtime uses cgroupfs on a host whose cgroups systemd manages"},

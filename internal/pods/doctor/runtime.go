@@ -105,6 +105,8 @@ func checkOOM(f Facts, r *report) {
 	switch {
 	case f.Runtime.Config.RestrictOOM:
 		r.ok("the runtime has no CAP_SYS_RESOURCE, and does not lower oom_score_adj (restrict_oom_score_adj)")
+	case f.Runtime.Version.Name == "containerd" && !f.Runtime.Config.Shown:
+		r.info("the runtime has no CAP_SYS_RESOURCE; whether its configuration has restrict_oom_score_adj is unknown, and without it no sandbox starts")
 	case f.Runtime.Version.Name == "containerd":
 		r.fail("restrict_oom_score_adj = true in containerd's configuration", "the runtime has no CAP_SYS_RESOURCE: a container with a negative oom_score_adj, as every sandbox has, does not start")
 	default:

@@ -24,3 +24,11 @@ func TestHelpIsWrappedBesideTheNames(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestProseThatIsTooLongGoesOnInTheNextLine(t *testing.T) {
+	text := strings.Repeat("word ", 20) + "last\nnext\n\n   " + strings.Repeat("x ", 60) + "\n   example"
+	want := margin + strings.TrimSpace(strings.Repeat("word ", 19)) + "\n" + margin + "word last next\n\n" + margin + margin + strings.TrimSpace(strings.Repeat("x ", 47)) + "\n" + margin + margin + strings.TrimSpace(strings.Repeat("x ", 13)) + "\n" + margin + margin + "example\n"
+	if got := indented(text); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

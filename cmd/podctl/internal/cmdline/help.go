@@ -169,21 +169,26 @@ func appOptions(flags []cli.Flag) string {
 	return Options(append(own, cli.HelpFlag, cli.VersionFlag))
 }
 
-// indented is text with a margin. Lines that are too long are wrapped.
+// indented is text with a margin. Lines that are too long are wrapped; what does not fit in a
+// line of prose, which has no indentation, goes on in the next one.
 func indented(text string) string {
 	var b strings.Builder
-	for line := range strings.SplitSeq(text, "\n") {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
 		content := strings.TrimLeft(line, " ")
 		indent := margin + strings.Repeat(" ", len(line)-len(content))
-		switch {
-		case line == "":
-			b.WriteString("\n")
-		case utf8.RuneCountInString(margin+line) <= helpWidth:
-			b.WriteString(margin + line + "\n")
-		default:
-			for _, part := range wrapped(content, helpWidth-len(indent)) {
-				b.WriteString(indent + part + "\n")
-			}
+		if utf8.RuneCountInString(margin+line) <= helpWidth {
+			b.WriteString(strings.TrimRight(margin+line, " ") + "\n")
+			continue
+		}
+		parts := wrapped(content, helpWidth-len(indent))
+		last := len(parts) - 1
+		if next := i + 1; indent == margin && next < len(lines) && lines[next] != "" && lines[next][0] != ' ' {
+			lines[next] = parts[last] + " " + lines[next]
+			parts = parts[:last]
+		}
+		for _, part := range parts {
+			b.WriteString(indent + part + "\n")
 		}
 	}
 	return b.String()

@@ -64,13 +64,16 @@ func conformCommand(e *shell.Env) *cmdline.Command {
 	}
 }
 
+// errSimulated is returned for a runtime of podctl sim.
+var errSimulated = &shell.UsageError{Message: "a simulated runtime runs nothing that could look around", Advice: "-r ENDPOINT of a real one"}
+
 func readConform(c *cli.Context) (conformOptions, error) {
 	o := conformOptions{Globals: shell.ReadGlobals(c), image: c.String("image"), class: c.String("handler"), parallel: c.Int("parallel")}
 	if o.parallel < 1 || o.parallel > 50 {
 		return o, shell.Usagef("--parallel %d: want 1 to 50", o.parallel)
 	}
 	if o.Runtime == cri.SimEndpoint {
-		return o, &shell.UsageError{Message: "a simulated runtime runs nothing that could look around", Advice: "-r ENDPOINT of a real one"}
+		return o, errSimulated
 	}
 	focus, err := readRegexp("focus", c.String("focus"))
 	if err != nil {
@@ -86,7 +89,7 @@ func readConform(c *cli.Context) (conformOptions, error) {
 		}
 	}
 	if len(o.selected) == 0 {
-		return o, shell.Usagef("no behaviour is selected")
+		return o, &shell.UsageError{Message: "no behaviour is selected", Advice: "for example " + conform.All()[0].Name + "; docs/conform.md has all of them"}
 	}
 	if o.junit = o.Output == junitFormat; o.junit {
 		return o, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/internal/lab/conform"
@@ -34,6 +35,9 @@ func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
 			return err
 		}
 		defer disconnect()
+		if client.Connected().Name == sim.Name {
+			return errSimulated
+		}
 		at, err := openPlace(ctx, changes, e, o.Globals, client, "conform", conform.Label)
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func interruptedTwice(ctx context.Context, e *shell.Env, command string, do func
 		}
 		close(interrupted)
 		stop()
-		fmt.Fprintf(e.Errw, "removing the pods of podctl %s; again Ctrl-C leaves them\n", command)
+		fmt.Fprintf(e.Errw, "removing the pods of podctl %s; Ctrl-C again leaves them\n", command)
 		select {
 		case <-e.Interrupts:
 			giveUp()

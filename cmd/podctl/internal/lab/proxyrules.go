@@ -101,7 +101,7 @@ func runProxyRules(ctx context.Context, e *shell.Env, o proxyRulesOptions) error
 		o.change = nil // --watch goes on with the list only
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
-			err = hint.With(err, "podctl proxy --listen "+o.proxy+" starts a proxy there")
+			err = hint.With(err, "--proxy is the SOCKET of a podctl proxy --listen SOCKET that runs")
 		case errors.Is(err, fs.ErrPermission):
 			err = hint.With(err, "the socket is that of the user who started the proxy, and root's")
 		}

@@ -135,7 +135,7 @@ func readTrace(c *cli.Context) (traceOptions, error) {
 	switch {
 	case o.Output == chromeFormat:
 		o.chrome = true
-	case strings.HasPrefix(o.Output, otlpFormat):
+	case strings.HasPrefix(o.Output+"=", otlpFormat):
 		o.otlp, err = otlpURL(strings.TrimPrefix(o.Output, otlpFormat))
 	default:
 		o.format, err = shell.ReadReportOutput(c)

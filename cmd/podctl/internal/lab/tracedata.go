@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -26,10 +27,13 @@ func (p *dataPrinter) summary(at time.Time, s summaryData) error {
 // chromePrinter prints one array of events. Viewers read one that is not complete, too.
 type chromePrinter struct {
 	destination
-	printed bool
+	begun, printed bool
 }
 
-func (p *chromePrinter) begin() error { return p.write("[") }
+func (p *chromePrinter) begin() error {
+	p.begun = true
+	return p.write("[")
+}
 
 func (p *chromePrinter) write(text string) error {
 	_, err := p.Write([]byte(text))
@@ -64,8 +68,9 @@ func (p *chromePrinter) summary(_ time.Time, s summaryData) error {
 }
 
 func (p *chromePrinter) close() error {
-	if err := p.write("\n]\n"); err != nil {
-		return err
+	var err error
+	if p.begun {
+		err = p.write("\n]\n")
 	}
-	return p.destination.close()
+	return cmp.Or(err, p.destination.close())
 }

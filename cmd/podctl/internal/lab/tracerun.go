@@ -47,6 +47,7 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
+	s.keep(s.printer.begin())
 	r := relay.New(relay.Options{Dial: runtime.dial, Observer: recording.observes(s), CallerOf: relay.PeerOf, Now: e.Now})
 	go r.Serve(in.listener)
 	if err = in.begin(ctx); err == nil {

@@ -32,15 +32,13 @@ type session struct {
 
 var _ relay.Observer = (*session)(nil)
 
-// newSession returns a session that has printed its header.
+// newSession returns a session that has printed nothing yet.
 func newSession(e *shell.Env, o traceOptions, runtime string) (*session, error) {
 	printer, err := newTracePrinter(e, o, runtime)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{env: e, opts: o, began: e.Now(), tracer: trace.Tracer{Secrets: o.secrets}, printer: printer, failed: make(chan struct{})}
-	s.keep(printer.begin())
-	return s, nil
+	return &session{env: e, opts: o, began: e.Now(), tracer: trace.Tracer{Secrets: o.secrets}, printer: printer, failed: make(chan struct{})}, nil
 }
 
 // keep notes an error of the output.

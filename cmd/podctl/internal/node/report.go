@@ -87,18 +87,19 @@ func (r *reporter) write(ctx context.Context, b *report.Bundle, to io.Writer) er
 
 // reportText is what is said of a report that was written.
 func reportText(b *report.Bundle, name string) string {
-	failed, masked := 0, 0
+	var failed []string
+	masked := 0
 	for _, r := range b.Results {
 		if r.Err != "" {
-			failed++
+			failed = append(failed, r.Name)
 		}
 	}
 	for _, m := range b.Masked {
 		masked += m.Count
 	}
 	text := fmt.Sprintf("%s: %s", name, output.Plural(len(b.Results), "part"))
-	if failed > 0 {
-		text += fmt.Sprintf(", %d of them not complete", failed)
+	if len(failed) > 0 {
+		text += fmt.Sprintf(", %d of them not complete (%s)", len(failed), strings.Join(failed, ", "))
 	}
 	return text + fmt.Sprintf("; %s masked: open %s in it", output.Plural(masked, "text"), filepath.Join(b.Dir, report.IndexName))
 }
