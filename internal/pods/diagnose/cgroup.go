@@ -3,6 +3,7 @@ package diagnose
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,21 @@ const (
 // FrozenBy returns the file of the cgroup that freezes a process, "" if none does; root is
 // where cgroups are mounted.
 func FrozenBy(fs proc.FS, root string, pid int) string {
-	of, _ := fs.Cgroups(pid)
-	return cgroups{root, of}.frozenBy()
+	return cgroupsOf(fs, root, pid).frozenBy()
+}
+
+// cgroupsOf returns the cgroups of a process that are below root: not those out of sight of
+// podctl's cgroup namespace, to which .. leads, nor what a recording names outside of its own.
+func cgroupsOf(fs proc.FS, root string, pid int) cgroups {
+	of, _ := fs.Cgroups(pid) // none of a process that has ended
+	return cgroups{root, slices.DeleteFunc(of, func(c proc.Cgroup) bool {
+		return !filepath.IsLocal("./"+hierarchy(c)) || !filepath.IsLocal("./"+c.Path)
+	})}
+}
+
+// hierarchy returns where a hierarchy of v1 is mounted, below the root.
+func hierarchy(c proc.Cgroup) string {
+	return strings.TrimPrefix(strings.Join(c.Controllers, ","), "name=")
 }
 
 // cgroups are the cgroups of one process, as directories.
@@ -34,8 +48,7 @@ type cgroups struct {
 // can be one of two.
 func (g cgroups) dir(c proc.Cgroup) string {
 	if len(c.Controllers) > 0 {
-		name, _ := strings.CutPrefix(strings.Join(c.Controllers, ","), "name=")
-		return filepath.Join(g.root, name, c.Path)
+		return filepath.Join(g.root, hierarchy(c), c.Path)
 	}
 	if hybrid := filepath.Join(g.root, "unified"); isDir(hybrid) {
 		return filepath.Join(hybrid, c.Path)

@@ -289,8 +289,7 @@ func (c Collector) exitedUnnoticed(ctx context.Context, id string, pid int) bool
 // examine reads what surrounds the first process of a container.
 func (c Collector) examine(d *Container, scan scan) {
 	first := d.Process
-	of, _ := c.Proc.Cgroups(first.PID)
-	group := cgroups{c.Cgroups, of}
+	group := cgroupsOf(c.Proc, c.Cgroups, first.PID)
 	d.Frozen = group.frozenBy()
 	if shim, err := c.Proc.Read(first.Parent); err == nil && shim.IsShim() {
 		d.Shim = shim

@@ -197,7 +197,11 @@ func TestFrozenCgroupIsTheNearestThatAsksForIt(t *testing.T) {
 		"v2, the pod's": {"0::/pods/c1", map[string]string{
 			"pods/c1/cgroup.events": "populated 1\nfrozen 1", "pods/c1/cgroup.freeze": "0", "pods/cgroup.freeze": "1",
 		}, "pods/cgroup.freeze"},
-		"v2, running": {"0::/pods/c1", map[string]string{"pods/c1/cgroup.events": "populated 1\nfrozen 0", "pods/c1/cgroup.freeze": "0"}, ""},
+		"v2, running":              {"0::/pods/c1", map[string]string{"pods/c1/cgroup.events": "populated 1\nfrozen 0", "pods/c1/cgroup.freeze": "0"}, ""},
+		"v2, outside of the mount": {"0::/../outside", map[string]string{"../outside/cgroup.events": "frozen 1", "../outside/cgroup.freeze": "1"}, ""},
+		"v1, outside of the mount": {"3:freezer,x/../../outside:/", map[string]string{
+			"../outside/freezer.state": "FROZEN", "../outside/freezer.self_freezing": "1",
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
