@@ -84,7 +84,7 @@ func (h host) recordHost(runtime *inside) (proc.FS, string, *Tape) {
 		h.t.Fatal(err)
 	}
 	recorded := read(h.t, finish(h.t, r.Writer))
-	procs, cgroups, err := recorded.WriteFiles(h.t.TempDir())
+	procs, cgroups, err := recorded.WriteFiles(h.t.Context(), h.t.TempDir())
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -181,9 +181,16 @@ func TestHostileFilesAreRejected(t *testing.T) {
 		"below a file": `{"t":1,"file":{"path":"proc/1","text":"x"}}` + "\n" + `{"t":1,"file":{"path":"proc/1/stat","text":"x"}}` + "\n",
 	} {
 		recorded := read(t, zipped(header+files+`{"t":2,"end":2}`+"\n"))
-		if _, _, err := recorded.WriteFiles(t.TempDir()); err == nil {
+		if _, _, err := recorded.WriteFiles(t.Context(), t.TempDir()); err == nil {
 			t.Errorf("%s was written", name)
 		}
+	}
+	var deep strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&deep, `{"t":1,"file":{"path":"cgroup/%d%s/x"}}`+"\n", i, strings.Repeat("/a", 2000))
+	}
+	if _, err := Read("f", strings.NewReader(string(zipped(header+deep.String()+`{"t":2,"end":200}`+"\n")))); err == nil || !strings.Contains(err.Error(), "f:133: more than 262144 directories") {
+		t.Error(err)
 	}
 	many := header + `{"t":1,"owners":{"kubelet":{"pods":[{}` + strings.Repeat(",{}", maxObjects/8) + `]}}}` + "\n" + end1
 	if _, err := Read("f", strings.NewReader(string(zipped(many)))); err == nil || !strings.Contains(err.Error(), "f:2: more than 131072 objects") {

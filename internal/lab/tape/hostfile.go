@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,6 +29,8 @@ const (
 	// maxFiles bounds the files on a tape, maxFile each of them, in bytes.
 	maxFiles = 1 << 16
 	maxFile  = 64 << 10
+	// maxDirs bounds the directories that the files of a tape are in.
+	maxDirs = 4 * maxFiles
 	// maxMounts bounds a table of mounts.
 	maxMounts = 4 << 20
 )
@@ -153,9 +156,9 @@ func (f File) check() error {
 	return nil
 }
 
-// WriteFiles writes the files of the node below a directory, and returns where those of /proc
-// and of the cgroups are, "" if none were recorded.
-func (t *Tape) WriteFiles(dir string) (procs proc.FS, cgroups string, err error) {
+// WriteFiles writes the files of the node below a directory, until ctx ends, and returns where
+// those of /proc and of the cgroups are, "" if none were recorded.
+func (t *Tape) WriteFiles(ctx context.Context, dir string) (procs proc.FS, cgroups string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", "", err
@@ -163,6 +166,9 @@ func (t *Tape) WriteFiles(dir string) (procs proc.FS, cgroups string, err error)
 	defer func() { err = errors.Join(err, root.Close()) }()
 	have := map[string]bool{}
 	for _, f := range t.files {
+		if err := ctx.Err(); err != nil {
+			return "", "", err
+		}
 		top, _, _ := strings.Cut(f.Path, "/")
 		have[top] = true
 		if err := root.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {

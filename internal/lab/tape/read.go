@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -60,7 +61,7 @@ func unzip(name string, r io.Reader) (*bufio.Reader, error) {
 }
 
 func readTape(name string, text *bufio.Reader) (*Tape, error) {
-	t := &reader{tape: &Tape{byTopic: map[topic][]int{}}, lines: text}
+	t := &reader{tape: &Tape{byTopic: map[topic][]int{}}, lines: text, dirs: map[string]bool{}}
 	if err := t.read(); err != nil {
 		return nil, readError(name, max(t.line, 1), err)
 	}
@@ -85,6 +86,7 @@ type reader struct {
 	line  int   // number of the one that was read last
 	size  int64 // of all lines, in bytes
 	last  int64
+	dirs  map[string]bool // of files
 	ended bool
 }
 
@@ -164,11 +166,7 @@ func (t *reader) add(text []byte) error {
 		t.tape.owners = &owners.Saved{}
 		return json.Unmarshal(l.Owners, t.tape.owners)
 	case l.File != nil:
-		if len(t.tape.files) == 2*maxFiles {
-			return fmt.Errorf("more than %d files", 2*maxFiles)
-		}
-		t.tape.files = append(t.tape.files, *l.File)
-		return l.File.check()
+		return t.addFile(*l.File)
 	}
 	m, known := methods()[l.Call]
 	if !known {
@@ -194,6 +192,23 @@ func (t *reader) add(text []byte) error {
 		}
 	}
 	return t.tape.add(l.Call, c)
+}
+
+func (t *reader) addFile(f File) error {
+	if len(t.tape.files) == 2*maxFiles {
+		return fmt.Errorf("more than %d files", 2*maxFiles)
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	t.tape.files = append(t.tape.files, f)
+	for dir := path.Dir(f.Path); !t.dirs[dir]; dir = path.Dir(dir) {
+		if len(t.dirs) == maxDirs {
+			return fmt.Errorf("more than %d directories", maxDirs)
+		}
+		t.dirs[dir] = true
+	}
+	return nil
 }
 
 // fromJSON returns the message of a protobuf JSON; none is an empty one.

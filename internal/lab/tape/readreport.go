@@ -36,6 +36,9 @@ func readReport(name string, r io.Reader) (*Tape, error) {
 		if h.Typeflag != tar.TypeReg || path.Base(h.Name) != report.RecordingName {
 			continue
 		}
+		if h.Size > maxTotal { // it may have holes, which take no room in the archive
+			return nil, fmt.Errorf("read report %s: %s is larger than %d MiB", name, h.Name, maxTotal>>20)
+		}
 		found = append(found, h.Name)
 		if data, err = io.ReadAll(files); err != nil {
 			return nil, fmt.Errorf("read report %s: %w", name, err)

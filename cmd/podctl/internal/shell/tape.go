@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // nowhere is a directory that cannot be: a file in it is not gone, it cannot be looked for.
@@ -62,8 +63,12 @@ func OpenTape(e *Env, c *cli.Context, command *cmdline.Command) (closeTape func(
 		*e = outside
 		_ = os.RemoveAll(dir) // a temporary directory
 	}
-	procs, cgroups, err := t.WriteFiles(dir)
-	if err != nil {
+	var procs proc.FS
+	var cgroups string
+	if err := e.UntilInterrupted(c.Context, func(ctx context.Context) (err error) {
+		procs, cgroups, err = t.WriteFiles(ctx, dir)
+		return err
+	}); err != nil {
 		closeTape()
 		return nil, err
 	}
