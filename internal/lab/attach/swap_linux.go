@@ -33,7 +33,11 @@ func hold(path string) (*os.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	f := os.NewFile(uintptr(fd), path)
+	if info, err := f.Stat(); err != nil || info.Mode().Type() != fs.ModeSocket {
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: unix.ENOTSOCK}, f.Close())
+	}
+	return f, nil
 }
 
 // create binds a socket beside the runtime's, with its owner, mode and label.
@@ -52,7 +56,7 @@ func create(path string) (*Swap, *net.UnixListener, error) {
 	}
 	l.SetUnlinkOnClose(false) // Undo does
 	if s.ours, err = hold(s.Parked); err == nil {
-		err = likeness(path, s.Parked)
+		err = s.copyAttributes()
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, os.Remove(s.Parked), l.Close(), s.close())
@@ -76,24 +80,29 @@ func checkAlone(path string) error {
 	return hint.Errorf("end that trace first", "%s exists: another trace is attached", left[0])
 }
 
-// likeness gives a socket the owner, mode and SELinux label of another.
-func likeness(of, to string) error {
+// copyAttributes gives the trace's socket the owner, mode and SELinux label of the runtime's.
+// Neither is reached by its name, which somebody may replace by a link.
+func (s *Swap) copyAttributes() error {
 	var stat unix.Stat_t
-	if err := unix.Lstat(of, &stat); err != nil {
-		return &fs.PathError{Op: "stat", Path: of, Err: err}
+	if err := unix.Fstat(int(s.runtime.Fd()), &stat); err != nil {
+		return &fs.PathError{Op: "stat", Path: s.Path, Err: err}
 	}
+	of, to := descriptor(s.runtime), descriptor(s.ours)
 	if err := os.Chown(to, int(stat.Uid), int(stat.Gid)); err != nil {
 		return err
 	}
 	const label = "security.selinux"
 	value := make([]byte, 256)
-	if n, err := unix.Lgetxattr(of, label, value); err == nil {
-		if err := unix.Lsetxattr(to, label, value[:n], 0); err != nil {
-			return fmt.Errorf("label %s as %s: %w", to, of, err)
+	if n, err := unix.Getxattr(of, label, value); err == nil {
+		if err := unix.Setxattr(to, label, value[:n], 0); err != nil {
+			return fmt.Errorf("label %s as %s: %w", s.Parked, s.Path, err)
 		}
 	}
 	return os.Chmod(to, os.FileMode(stat.Mode)&os.ModePerm)
 }
+
+// descriptor returns a path that leads to an open file, whatever its name.
+func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
 // OpenSwap opens the two sockets of a swap that another process has created and not yet
 // placed.
@@ -121,7 +130,7 @@ func (s *Swap) close() error {
 
 // Dial connects to the runtime, whatever the names of its socket.
 func (s *Swap) Dial(ctx context.Context) (net.Conn, error) {
-	return (&net.Dialer{}).DialContext(ctx, "unix", fmt.Sprintf("/proc/self/fd/%d", s.runtime.Fd()))
+	return (&net.Dialer{}).DialContext(ctx, "unix", descriptor(s.runtime))
 }
 
 // place is what a name stands for.

@@ -118,6 +118,33 @@ func TestSwapBeforeItIsPlaced(t *testing.T) {
 	}
 }
 
+// The directory may be that of an unprivileged user, who replaces names in it.
+func TestOwnerAndModeAreGivenToTheSocketNotToItsName(t *testing.T) {
+	s, _ := sockets(t)
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(s.Parked); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, s.Parked); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.copyAttributes(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of another file: %v, %v", info.Mode(), err)
+	}
+	if f, err := hold(victim); err == nil {
+		t.Errorf("%s is no socket", f.Name())
+	}
+	if info, err := s.ours.Stat(); err != nil || info.Mode().Perm() != 0o660 {
+		t.Errorf("mode of the socket: %v, %v", info.Mode(), err)
+	}
+}
+
 func TestPlaceRefusesASocketThatWasReplaced(t *testing.T) {
 	s, _ := sockets(t)
 	if err := os.Remove(s.Path); err != nil {
