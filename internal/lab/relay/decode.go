@@ -23,6 +23,8 @@ const (
 	// decompresses them.
 	maxHeaderBlock = 1 << 20
 	maxTable       = 1 << 20
+	// maxStatus is how much of the text of a status is kept.
+	maxStatus = 16 << 10
 	// maxEarly bounds what a runtime may send before the caller has.
 	maxEarly = 64 << 10
 	// maxCalls bounds the calls in flight on one connection.
@@ -258,15 +260,15 @@ func statusOf(fields []hpack.HeaderField) (codes.Code, string) {
 				code, found = codes.Code(n), true
 			}
 		case "grpc-message":
-			text = unescape(f.Value)
+			text = f.Value
 		case ":status":
 			http = f.Value
 		}
 	}
 	if !found {
-		text = strings.TrimSpace("no gRPC status, HTTP " + http)
+		return code, strings.TrimSpace("no gRPC status, HTTP " + http)
 	}
-	return code, text
+	return code, unescape(text[:min(len(text), maxStatus)])
 }
 
 // unescape reads the percent-encoding of gRPC's messages.

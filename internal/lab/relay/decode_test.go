@@ -1,9 +1,12 @@
 package relay
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 )
 
@@ -41,4 +44,16 @@ func FuzzDecoder(f *testing.F) {
 			t.Errorf("%d bytes are kept after the end", d.kept)
 		}
 	})
+}
+
+// A header may come a million times in a block of a megabyte, and be long.
+func TestTextOfAStatusIsReadOnceAndCut(t *testing.T) {
+	long := strings.Repeat("%41", maxHeader/3)
+	fields := slices.Repeat([]hpack.HeaderField{{Name: "grpc-status", Value: "5"}, {Name: "grpc-message", Value: long}}, maxHeaderBlock)
+	if code, text := statusOf(fields); code != codes.NotFound || len(text) > maxStatus || !strings.HasPrefix(text, "AAA") && !strings.HasPrefix(text, "%41") {
+		t.Errorf("%s: %d bytes", code, len(text))
+	}
+	if code, text := statusOf([]hpack.HeaderField{{Name: "grpc-status", Value: "5"}, {Name: "grpc-message", Value: "no%20pod"}}); code != codes.NotFound || text != "no pod" {
+		t.Errorf("%s: %q", code, text)
+	}
 }

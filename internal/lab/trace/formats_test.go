@@ -29,7 +29,7 @@ func stop(t *testing.T) *Entry {
 
 func TestFormats(t *testing.T) {
 	for name, data := range map[string]any{
-		"json": stop(t).Data(), "chrome": stop(t).Chrome(), "otlp": OTLP([]*Entry{stop(t)}, 0xabcd, "unix:///run/cri.sock"),
+		"json": stop(t).Data(), "chrome": stop(t).Chrome(), "otlp": OTLP([]Span{stop(t).Span(0xabcd)}, "unix:///run/cri.sock"),
 	} {
 		text, err := json.MarshalIndent(data, "", "  ")
 		if err != nil {

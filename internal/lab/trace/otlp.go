@@ -7,13 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// OTLP returns a batch of calls as the body of a request of OTLP/HTTP in JSON: a span for
-// each. session makes the ids of several runs differ.
-func OTLP(entries []*Entry, session uint64, runtime string) any {
-	spans := make([]otlpSpan, 0, len(entries))
-	for _, e := range entries {
-		spans = append(spans, e.span(session))
-	}
+// OTLP returns spans as the body of a request of OTLP/HTTP in JSON.
+func OTLP(spans []Span, runtime string) any {
 	return otlpExport{[]otlpResource{{
 		Resource: otlpAttributes{[]otlpAttribute{textAttribute("service.name", "podctl trace"), textAttribute("server.address", runtime)}},
 		Scopes:   []otlpScope{{Scope: otlpName{"podctl"}, Spans: spans}},
@@ -33,13 +28,14 @@ type (
 		Attributes []otlpAttribute `json:"attributes"`
 	}
 	otlpScope struct {
-		Scope otlpName   `json:"scope"`
-		Spans []otlpSpan `json:"spans"`
+		Scope otlpName `json:"scope"`
+		Spans []Span   `json:"spans"`
 	}
 	otlpName struct {
 		Name string `json:"name"`
 	}
-	otlpSpan struct {
+	// Span is a call as a span. It does not hold the messages of the call.
+	Span struct {
 		TraceID    string          `json:"traceId"`
 		SpanID     string          `json:"spanId"`
 		Name       string          `json:"name"`
@@ -65,9 +61,10 @@ const (
 	statusError    = 2
 )
 
-// span returns the call as a span, by OpenTelemetry's conventions for RPC.
-func (e *Entry) span(session uint64) otlpSpan {
-	s := otlpSpan{
+// Span returns the call as a span, by OpenTelemetry's conventions for RPC. session makes the
+// ids of several runs differ.
+func (e *Entry) Span(session uint64) Span {
+	s := Span{
 		TraceID: fmt.Sprintf("%016x%016x", session, e.ID), SpanID: fmt.Sprintf("%016x", e.ID), Name: e.Service + "/" + e.Method, Kind: spanKindClient,
 		Start: strconv.FormatInt(e.Start.UnixNano(), 10), End: strconv.FormatInt(e.Start.Add(e.Took).UnixNano(), 10),
 		Attributes: []otlpAttribute{

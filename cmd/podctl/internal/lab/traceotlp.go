@@ -36,7 +36,7 @@ type otlpPrinter struct {
 	runtime string
 
 	mu      sync.Mutex
-	waiting []*trace.Entry
+	waiting []trace.Span // of entries, whose messages are not kept
 	dropped int
 	warning string // the last one
 
@@ -73,7 +73,7 @@ func (p *otlpPrinter) entry(e *trace.Entry) error {
 	case len(p.waiting) == otlpWaiting:
 		p.dropped++
 	default:
-		p.waiting = append(p.waiting, e)
+		p.waiting = append(p.waiting, e.Span(p.session))
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (p *otlpPrinter) send(limit time.Duration) {
 		if n == 0 {
 			return
 		}
-		err := p.post(ctx, trace.OTLP(batch, p.session, p.runtime))
+		err := p.post(ctx, trace.OTLP(batch, p.runtime))
 		p.mu.Lock()
 		if err != nil {
 			p.dropped += n
@@ -101,6 +101,9 @@ func (p *otlpPrinter) send(limit time.Duration) {
 		p.mu.Unlock()
 	}
 }
+
+// otlpClient follows no redirect: spans go to the collector that the user names.
+var otlpClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // maxOTLPAnswer bounds what is read of an answer.
 const maxOTLPAnswer = 64 << 10
@@ -115,7 +118,7 @@ func (p *otlpPrinter) post(ctx context.Context, body any) error {
 		return safeurl.Cause(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := otlpClient.Do(request)
 	if err != nil {
 		return safeurl.Cause(err)
 	}

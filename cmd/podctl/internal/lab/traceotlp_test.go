@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -72,6 +73,24 @@ func TestSpansThatACollectorRefusesAreCounted(t *testing.T) {
 	}
 	if p.dropped != otlpWaiting+1 || strings.Count(errw.String(), "warning:") != 1 || !strings.Contains(errw.String(), "401 Unauthorized") {
 		t.Errorf("%d dropped, %s", p.dropped, errw.String())
+	}
+}
+
+func TestSpansAreNotRedirected(t *testing.T) {
+	var errw strings.Builder
+	other, elsewhere := collect(t, &errw, http.StatusOK)
+	server := httptest.NewServer(http.RedirectHandler(other.url.String(), http.StatusTemporaryRedirect))
+	defer server.Close()
+	to, err := otlpURL(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newOTLPPrinter(&shell.Env{Out: &errw, Errw: &errw}, to, "")
+	if err := errors.Join(p.begin(), p.entry(&trace.Entry{Method: "Version"})); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.close(); err == nil || elsewhere.Load() > 0 || !strings.Contains(errw.String(), "307 Temporary Redirect") {
+		t.Errorf("%d spans, %v, %s", elsewhere.Load(), err, errw.String())
 	}
 }
 
