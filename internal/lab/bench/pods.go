@@ -143,7 +143,7 @@ func Sweep(ctx context.Context, client *cri.Client, label, value string) (int, e
 	var marked []string
 	for _, p := range pods {
 		for _, s := range p.Sandboxes {
-			if s.Labels[label] == value {
+			if is, ok := s.Labels[label]; ok && is == value {
 				marked = append(marked, s.ID)
 			}
 		}

@@ -2,6 +2,8 @@ package lab
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +17,8 @@ import (
 	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/sys/atomicfile"
+	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/sys/flock"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
@@ -95,8 +99,11 @@ func openPlace(ctx, changes context.Context, e *shell.Env, g shell.Globals, clie
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("another podctl %s uses %s: %w", command, endpoint, err), "wait for its end")
 	}
-	p := &place{dir: dir, mark: host.RuntimeID("dir:" + dir), unlock: unlock}
-	left, err := bench.Sweep(changes, client, label, p.mark)
+	p := &place{dir: dir, unlock: unlock}
+	left := 0
+	if p.mark, err = markOf(dir); err == nil {
+		left, err = bench.Sweep(changes, client, label, p.mark)
+	}
 	if err != nil {
 		unlock()
 		return nil, err
@@ -105,6 +112,24 @@ func openPlace(ctx, changes context.Context, e *shell.Env, g shell.Globals, clie
 		fmt.Fprintf(e.Errw, "removed %s of a podctl %s that was killed\n", output.Plural(left, "pod"), command)
 	}
 	return p, nil
+}
+
+// markSize is the length of a mark in bytes, which are written as hexadecimal digits.
+const markSize = 6
+
+// markOf returns the mark of a directory, the same for as long as the directory exists. It is
+// drawn: in another mount namespace a directory may have the same path, and a podctl there uses
+// the same runtime without seeing this lock. Its pods are not to be removed.
+func markOf(dir string) (string, error) {
+	path := filepath.Join(dir, "mark")
+	text, err := bounded.Read(path, 2*markSize)
+	if drawn, invalid := hex.DecodeString(string(text)); err == nil && invalid == nil && len(drawn) == markSize {
+		return string(text), nil
+	}
+	drawn := make([]byte, markSize)
+	_, _ = rand.Read(drawn) // it never fails
+	mark := hex.EncodeToString(drawn)
+	return mark, atomicfile.Write(path, []byte(mark), 0o600)
 }
 
 // chooseImage returns the image that the user named, if the runtime holds it, else one that
