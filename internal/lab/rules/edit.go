@@ -45,7 +45,9 @@ func (r *Rule) Edit(m proto.Message, names *trace.Names) error {
 	}
 	if field := ListField(m); field != "" {
 		entries, _ := tree[field].([]any)
-		tree[field] = r.editList(entries, names)
+		if tree[field], err = r.editList(entries, names); err != nil {
+			return fmt.Errorf("%s: %w", r.Source, err)
+		}
 	} else if r.holds(tree) {
 		r.change(tree)
 	}
@@ -60,8 +62,9 @@ func (r *Rule) Edit(m proto.Message, names *trace.Names) error {
 }
 
 // editList changes the entries that the rule selects.
-func (r *Rule) editList(entries []any, names *trace.Names) []any {
+func (r *Rule) editList(entries []any, names *trace.Names) ([]any, error) {
 	kept, selected := []any{}, []map[string]any{}
+	room := maxCopied
 	for _, e := range entries {
 		entry, ok := e.(map[string]any)
 		if !ok || !r.selects(targetOf(entry, names)) || !r.holds(entry) {
@@ -74,16 +77,34 @@ func (r *Rule) editList(entries []any, names *trace.Names) []any {
 		r.change(entry)
 		kept, selected = append(kept, entry), append(selected, entry)
 	}
-	for i := range selected {
+	sizes := make([]int, len(selected))
+	for i, e := range selected {
+		text, err := json.Marshal(e)
+		if err != nil {
+			return nil, err
+		}
+		sizes[i] = len(text)
 		for n := range r.Copies {
-			kept = append(kept, copyOf(selected[i], n+1))
+			if room -= sizes[i]; room < 0 {
+				return nil, errCopied
+			}
+			kept = append(kept, copyOf(e, n+1))
 		}
 	}
 	for n := 0; len(selected) > 0 && len(kept) < r.Fill; n++ {
-		kept = append(kept, copyOf(selected[n%len(selected)], n+1))
+		i := n % len(selected)
+		if room -= sizes[i]; room < 0 {
+			return nil, errCopied
+		}
+		kept = append(kept, copyOf(selected[i], n+1))
 	}
-	return kept
+	return kept, nil
 }
+
+// maxCopied bounds the copies that a rule adds to a list, as JSON in bytes.
+const maxCopied = 64 << 20
+
+var errCopied = fmt.Errorf("the copies have more than %d MiB", maxCopied>>20)
 
 // copyOf returns an entry with another id of the same length.
 func copyOf(entry map[string]any, n int) map[string]any {

@@ -48,6 +48,22 @@ func TestEditSelectsEntries(t *testing.T) {
 	}
 }
 
+// Rules that multiply what others have multiplied end in an error, not in the memory of the node.
+func TestCopiesAreBounded(t *testing.T) {
+	for _, text := range []string{"copies=1000", "fill=100000 set=metadata.name=" + strings.Repeat("x", 60<<10)} {
+		all, names := list()
+		r, err := parse(t, "method=ListContainers "+text), error(nil)
+		for range 4 {
+			if err == nil {
+				err = r.Edit(all, names)
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), "the copies have more than 64 MiB") {
+			t.Errorf("%.20s: %v", text, err)
+		}
+	}
+}
+
 func TestEditOfAnAnswerWithoutTheFieldIsAnError(t *testing.T) {
 	r := parse(t, "method=*Status set=status.exitCode=3")
 	if err := r.Edit(&runtimeapi.PodSandboxStatusResponse{}, &trace.Names{}); err == nil || !strings.Contains(err.Error(), "--inject: the answer has no such field") {
