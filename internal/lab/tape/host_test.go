@@ -157,6 +157,24 @@ func TestRecordingAsksAgainAboutProcessesThatEnded(t *testing.T) {
 	}
 }
 
+// Anybody may have processes, with the names of runtimes and long command lines. One that is left
+// out would look as if it had ended: none is recorded.
+func TestTooManyProcessesAreNotRecorded(t *testing.T) {
+	h := newHost(t)
+	for pid := range maxRecorded/2/maxFile + 1 {
+		h.process(pid+100, "runc", "S 1", "/")
+		h.write(string(h.procs), fmt.Sprintf("%d/cmdline", pid+100), strings.Repeat("x", maxFile))
+	}
+	w := NewWriter(Header{Start: time.Unix(1000, 0)})
+	r := &Recorder{Now: time.Now, Writer: w}
+	if err := r.Host(t.Context(), HostOptions{Procs: h.procs, Cgroups: h.cgroups}); !errors.Is(err, ErrFull) {
+		t.Error(err)
+	}
+	if recorded := read(t, finish(t, w)); len(recorded.files) > 0 {
+		t.Errorf("%d files", len(recorded.files))
+	}
+}
+
 // No tape makes podctl write outside a directory of its own, or read a file of the host for one
 // of the recorded node.
 func TestHostileFilesAreRejected(t *testing.T) {

@@ -39,7 +39,8 @@ const (
 var namespaceLink = regexp.MustCompile(`^[a-z_]{1,32}:\[\d{1,20}\]$`)
 
 // ReadProcesses returns what /proc says of all processes, and of the mounts that one of them
-// sees. Command lines are those of runtimes and of what is between them and containers.
+// sees. Command lines are those of runtimes and of what is between them and containers. The error
+// is ErrFull if they are too many: a process that is left out would look as if it had ended.
 func ReadProcesses(procs proc.FS, mountsOf int) ([]File, error) {
 	pids, err := procs.PIDs()
 	if err != nil {
@@ -54,12 +55,12 @@ func ReadProcesses(procs proc.FS, mountsOf int) ([]File, error) {
 	if mountsOf != 0 {
 		r.readUpTo(filepath.Join(strconv.Itoa(mountsOf), "mountinfo"), maxMounts)
 	}
-	return r.files, nil
+	return r.files, r.err
 }
 
 // ReadCgroups returns the files of the cgroups that processes are in, and what freezes those
-// above them. mounts is where cgroups are mounted.
-func ReadCgroups(procs proc.FS, mounts string, pids []int) []File {
+// above them. mounts is where cgroups are mounted. The error is ErrFull if they are too many.
+func ReadCgroups(procs proc.FS, mounts string, pids []int) ([]File, error) {
 	r := &fileReader{root: mounts, dir: cgroupDir, seen: map[string]bool{}}
 	r.read("cgroup.controllers")
 	for _, pid := range pids {
@@ -79,7 +80,7 @@ func ReadCgroups(procs proc.FS, mounts string, pids []int) []File {
 			}
 		}
 	}
-	return r.files
+	return r.files, r.err
 }
 
 // usedHierarchies are those of cgroup v1 that commands look at, and v2 in its two places.
@@ -89,7 +90,9 @@ var usedHierarchies = []string{"cpu", "freezer", "memory", "pids", "", "unified"
 // meanwhile, or the kernel does not have it.
 type fileReader struct {
 	root, dir string
-	files     []File // at most maxFiles
+	files     []File
+	size      int   // of their texts, in bytes
+	err       error // there is more
 	// seen are the cgroups that were read, true for those that were read whole.
 	seen map[string]bool
 }
@@ -130,14 +133,23 @@ func (r *fileReader) cgroup(group string, whole bool) {
 func (r *fileReader) read(name string) { r.readUpTo(name, maxFile) }
 
 func (r *fileReader) readUpTo(name string, limit int64) {
-	if text, err := bounded.Read(filepath.Join(r.root, name), limit); err == nil && len(r.files) < maxFiles {
-		r.files = append(r.files, File{Path: filepath.Join(r.dir, name), Text: string(text)})
+	if text, err := bounded.Read(filepath.Join(r.root, name), limit); err == nil {
+		r.add(File{Path: filepath.Join(r.dir, name), Text: string(text)})
+	}
+}
+
+func (r *fileReader) add(f File) {
+	if r.size += len(f.Text); len(r.files) == maxFiles || r.size > maxRecorded/2 {
+		r.err = ErrFull
+	}
+	if r.err == nil {
+		r.files = append(r.files, f)
 	}
 }
 
 func (r *fileReader) link(name string) {
-	if target, err := os.Readlink(filepath.Join(r.root, name)); err == nil && len(r.files) < maxFiles {
-		r.files = append(r.files, File{Path: filepath.Join(r.dir, name), Link: target})
+	if target, err := os.Readlink(filepath.Join(r.root, name)); err == nil {
+		r.add(File{Path: filepath.Join(r.dir, name), Link: target})
 	}
 }
 

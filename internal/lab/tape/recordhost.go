@@ -46,7 +46,11 @@ func (r *Recorder) Host(ctx context.Context, o HostOptions) error {
 			return fmt.Errorf("record processes: %w", err)
 		}
 	}
-	return r.Writer.AddFiles(append(files, ReadCgroups(o.Procs, o.Cgroups, r.Writer.PIDs())...))
+	cgroups, err := ReadCgroups(o.Procs, o.Cgroups, r.Writer.PIDs())
+	if err != nil {
+		return fmt.Errorf("record cgroups: %w", err)
+	}
+	return r.Writer.AddFiles(append(files, cgroups...))
 }
 
 // allRun reports whether all processes are among the files, and have not ended.
