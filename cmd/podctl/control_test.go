@@ -130,6 +130,23 @@ func TestPodsAreStoppedAndStartedThroughTheSocketOfTheirPodctl(t *testing.T) {
 	})
 }
 
+func TestStopSaysOnATerminalWhatIsWaitedFor(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.run(pair)
+		w.tty = true
+		stop := w.start(nil, "stop", "kube/deaf")
+		time.Sleep(3 * time.Second)
+		stop.goesOn()
+		if said, want := stop.errw.String(), "terminating 1 pod · podctl terminating says what is waited for · Ctrl-C stops waiting\n"; said != want {
+			t.Errorf("said %q, want %q", said, want)
+		}
+		stop.ends(0, 30*time.Second)
+		w.ran(0, 2*time.Second, "stop", "web") // too soon to say anything
+		c.interrupt()
+		c.ends(shell.ExitInterrupted, 5*time.Second)
+	})
+}
+
 func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		release := w.sim.Inject("method=StopContainer hang")

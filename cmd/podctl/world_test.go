@@ -26,6 +26,7 @@ type world struct {
 	sim *sim.Runtime
 	dir string
 	net pipeNet
+	tty bool // standard output is a terminal
 }
 
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
@@ -74,7 +75,7 @@ func (w *world) startTo(out io.Writer, in io.Reader, args ...string) *command {
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelError)
 	e := &shell.Env{
-		In: in, Out: &c.out, Errw: &c.errw, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
+		In: in, Out: &c.out, Errw: &c.errw, TTY: w.tty, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
 		Simulate: func() (*sim.Runtime, func()) { return w.sim, func() {} }, SimOutlives: true,
 		Listen: w.net.listen, Dial: w.net.dial, Procs: proc.FS(testutil.EmptyProc(w.t)),
 		Interrupts: c.interrupts, Log: slog.New(slog.NewTextHandler(&c.errw, &slog.HandlerOptions{Level: level})), Level: level,

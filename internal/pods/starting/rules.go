@@ -39,7 +39,7 @@ var rules = []rule{
 	{"the runtime says that its network is not ready", diagnose.LayerNetwork, diagnose.Observed, "`podctl doctor`", networkNotReady},
 	{"a call of the runtime is in flight for more than 30 s, and nothing that works for it is seen", diagnose.LayerRuntime, diagnose.Likely, "`podctl pleg check`", slowCall},
 	{"the runtime does not answer", diagnose.LayerRuntime, diagnose.Observed, "`podctl doctor`", silentRuntime},
-	{"a sandbox or container that nobody has filled or started", diagnose.LayerWorker, diagnose.Observed, "`podctl rm POD`, if nobody does", nobodys},
+	{"a sandbox or container that nobody has filled or started", diagnose.LayerWorker, diagnose.Observed, "`podctl rm POD`, if nobody does; `podctl orphans POD` where its podctl process has exited", nobodys},
 	{"it is in progress", diagnose.LayerNone, diagnose.Observed, "wait", inProgress},
 	{"nothing of these", diagnose.LayerNone, diagnose.Unknown, "`podctl describe POD`", notKnown},
 }

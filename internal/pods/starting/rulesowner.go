@@ -90,6 +90,7 @@ func nobodys(v *view) finding {
 	f := found(of(v.position.container, Evidence{Kind: KindState, Message: message + "; no owner is known that does it", Since: v.since}), "podctl rm "+v.Name)
 	if v.By == diagnose.OwnerGonePodctl {
 		f.evidence[0].Message = message + "; its owner, a podctl process, has exited"
+		f.next = []string{"podctl orphans " + v.Name}
 	}
 	return f
 }

@@ -216,6 +216,8 @@ func TestJudge(t *testing.T) {
 		}), StepVolume, diagnose.LayerRuntime, diagnose.Observed, "runtime: it does not answer", "podctl doctor"},
 		{"an empty sandbox of nobody", with(inSandbox(describe.Container{}), func(f *Facts) { f.By, f.Containers = diagnose.OwnerOther, nil }),
 			StepCreate, diagnose.LayerWorker, diagnose.Observed, "its sandbox is ready, and it has no container", "podctl rm default/web"},
+		{"an empty sandbox of a podctl process that has exited", with(inSandbox(describe.Container{}), func(f *Facts) { f.By, f.Containers = diagnose.OwnerGonePodctl, nil }),
+			StepCreate, diagnose.LayerWorker, diagnose.Observed, "its owner, a podctl process, has exited", "podctl orphans default/web"},
 		{"a created container of nobody", with(inSandbox(describe.Container{State: stateCreated}), func(f *Facts) { f.By = diagnose.OwnerOther }),
 			StepStart, diagnose.LayerWorker, diagnose.Observed, "c: was created, and not started", "podctl rm default/web"},
 		{"a kubelet's container of which nothing is known", inSandbox(describe.Container{State: stateWaiting, Reason: "ContainerCreating"}),

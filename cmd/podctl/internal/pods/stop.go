@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -140,6 +141,9 @@ func openLeftovers(ctx context.Context, e *shell.Env, g shell.Globals, client *c
 	return l, cgroups.RemoveEmptyParents, nil
 }
 
+// noticeAfter is when a person who waits is told what for.
+const noticeAfter = 2 * time.Second
+
 // runStop stops pods, several at a time, and prints what became of each once it is known.
 func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 	r, err := openPodRequest(ctx, e, o.Globals, owners.StopPrefix, func(r *inventory.Reader) {
@@ -159,13 +163,27 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 		defer func() { err = errors.Join(err, closeLeftovers()) }()
 	}
 	found, unknown := target.Pods(r.pods, target.Query{Namespace: o.namespace, Words: o.names, Literal: true})
-	errs := eachPod(ctx, e, len(found), func(i int) ([]string, error) {
-		outcome, err := s.Stop(ctx, found[i])
-		if err != nil {
-			return nil, err
-		}
-		return []string{outcomeText(output.OneLine(found[i].DisplayName()), found[i].CLIName(), outcome)}, nil
-	})
+	var notice <-chan time.Time
+	if e.TTY && len(found) > 0 {
+		notice = time.After(noticeAfter)
+	}
+	stopped := make(chan []error, 1)
+	go func() {
+		stopped <- eachPod(ctx, e, len(found), func(i int) ([]string, error) {
+			outcome, err := s.Stop(ctx, found[i])
+			if err != nil {
+				return nil, err
+			}
+			return []string{outcomeText(output.OneLine(found[i].DisplayName()), found[i].CLIName(), outcome)}, nil
+		})
+	}()
+	var errs []error
+	select {
+	case errs = <-stopped:
+	case <-notice:
+		fmt.Fprintf(e.Errw, "terminating %s · podctl terminating says what is waited for · Ctrl-C stops waiting\n", output.Plural(len(found), "pod"))
+		errs = <-stopped
+	}
 	return errors.Join(append(errs, unknown)...)
 }
 
