@@ -151,6 +151,9 @@ func (c *Client) addUnlisted(ctx context.Context, l *lists, id, sandbox string) 
 		return err
 	}
 	s := r.GetStatus()
+	if s == nil {
+		return answerError("ContainerStatus", pod.ShortID(id), "the runtime answered without a status")
+	}
 	l.containers = append(slices.Clip(l.containers), toContainerEntry(&runtimeapi.Container{
 		Id: id, PodSandboxId: sandbox, Metadata: s.GetMetadata(), Image: s.GetImage(), ImageRef: s.GetImageRef(), ImageId: s.GetImageId(),
 		State: s.GetState(), CreatedAt: s.GetCreatedAt(), Labels: s.GetLabels(), Annotations: s.GetAnnotations(),

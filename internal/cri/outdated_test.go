@@ -66,6 +66,17 @@ func TestListWithoutPodRemovedByOthersHasNone(t *testing.T) {
 	})
 }
 
+func TestListWithoutPodWhoseStatusIsEmptyIsNone(t *testing.T) {
+	for _, rule := range []string{"method=ContainerStatus unset=status", "method=PodSandboxStatus unset=status"} {
+		inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, _ string, _ lists) {
+			r.Inject(rule)
+			if _, _, err := c.withOwnChanges(t.Context(), c.changes.createdFor("", c.now()), lists{}); err == nil {
+				t.Errorf("%s: the list counts", rule)
+			}
+		})
+	}
+}
+
 func TestListWithoutPodWhoseStatusFailsIsNone(t *testing.T) {
 	inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, _ string, _ lists) {
 		r.Inject("method=ContainerStatus error=Unknown")

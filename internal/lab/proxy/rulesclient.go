@@ -20,6 +20,10 @@ const rulesTimeout = 10 * time.Second
 // maxAnswer bounds an answer, in bytes.
 const maxAnswer = 128 << 20
 
+// maxFailure bounds what is shown of an answer that is an error, in bytes: it has the mistake in
+// a rule, which may be long.
+const maxFailure = 4 << 10
+
 // AskRules returns the rules of the proxy whose RulesSocket is at a path, after a change; nil
 // changes nothing. An error means that the proxy has not answered, or has changed nothing.
 func AskRules(ctx context.Context, socket string, change *RulesRequest) ([]Rule, error) {
@@ -50,7 +54,7 @@ func AskRules(ctx context.Context, socket string, change *RulesRequest) ([]Rule,
 	case err != nil:
 		return nil, fmt.Errorf("ask proxy: %w", err)
 	case response.StatusCode != http.StatusOK:
-		return nil, errors.New(string(bytes.TrimSpace(answer)))
+		return nil, errors.New(string(bytes.TrimSpace(answer[:min(len(answer), maxFailure)])))
 	}
 	if err := bounded.CheckJSON(answer, maxValues); err != nil {
 		return nil, fmt.Errorf("the answer has %w", err)

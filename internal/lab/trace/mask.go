@@ -4,11 +4,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod/secret"
 )
@@ -76,17 +78,31 @@ func showTexts(tree any) {
 }
 
 // maskStatus returns the error of a call, without the arguments of the command that the
-// call runs.
+// call runs, the variables of the container that it creates, and the users of URLs.
 func maskStatus(status string, request proto.Message, secrets bool) string {
-	command, ok := request.(interface{ GetCmd() []string })
-	if secrets || !ok || len(command.GetCmd()) < 2 {
+	if secrets {
 		return status
 	}
 	var values [][]byte
-	for _, argument := range command.GetCmd()[1:] {
-		values = append(values, []byte(argument))
+	if command, ok := request.(interface{ GetCmd() []string }); ok && len(command.GetCmd()) > 1 {
+		for _, argument := range command.GetCmd()[1:] {
+			values = append(values, []byte(argument))
+		}
 	}
-	return (*secret.Mask)(nil).With(values, nil).Text(status)
+	if create, ok := request.(*runtimeapi.CreateContainerRequest); ok {
+		for _, variable := range create.GetConfig().GetEnvs() {
+			values = append(values, variable.GetValue())
+		}
+	}
+	return maskText(status, (*secret.Mask)(nil).With(values, nil))
+}
+
+// userOfURL is the user, and the password, of a URL in a text.
+var userOfURL = regexp.MustCompile(`://[^/\s]+@`)
+
+// maskText returns a text without the values of a mask, and without the users of URLs.
+func maskText(text string, m *secret.Mask) string {
+	return userOfURL.ReplaceAllString(m.Text(text), "://"+secret.Placeholder+"@")
 }
 
 // parseInfo returns a tree with what a runtime adds to a verbose status, which is JSON in
@@ -139,7 +155,7 @@ func (h hider) hide(tree any) any {
 	case []any:
 		return each(tree, h.hide)
 	case string:
-		return h.texts.Text(tree)
+		return maskText(tree, h.texts)
 	}
 	return tree
 }
@@ -148,14 +164,14 @@ func (h hider) field(key string, value any) any {
 	list, isList := value.([]any)
 	_, isText := value.(string)
 	switch {
-	case hidden[key] && (isText || isList):
+	case hidden[key] && (isText || isList), key == "headers": // for registries
 		return secret.Placeholder
 	case (key == "envs" || key == "env") && isList:
 		return each(list, hideVariable)
 	case (key == "args" || key == "command") && isList:
 		return each(list, func(argument any) any {
 			if text, ok := argument.(string); ok {
-				return h.arguments.Text(text)
+				return maskText(text, h.arguments)
 			}
 			return h.hide(argument)
 		})

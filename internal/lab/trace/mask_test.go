@@ -60,6 +60,16 @@ var secretCalls = map[string]made{
 		Info: map[string]string{"info": `{"runtimeSpec":{"process":{"args":["x","` + canary + `"],"env":["DB=` + canary + `"]}},
 			"config":{"envs":[{"key":"DB","value":"` + canary + `"}]}}`},
 	}},
+	"error that repeats a variable": {
+		method: runtimeService + "CreateContainer", code: codes.Unknown, status: "invalid environment variable: DB=" + canary,
+		request: &runtimeapi.CreateContainerRequest{Config: &runtimeapi.ContainerConfig{Envs: []*runtimeapi.KeyValue{{Key: "DB", Value: []byte(canary)}}}},
+	},
+	"headers for registries": {method: runtimeService + "Status", response: &runtimeapi.StatusResponse{
+		Info: map[string]string{"config": `{"registry":{"headers":{"Private-Token":["` + canary + `"]}}}`},
+	}},
+	"password in a URL": {method: runtimeService + "Status", response: &runtimeapi.StatusResponse{
+		Info: map[string]string{"config": `{"registry":{"mirrors":{"r":{"endpoint":["https://me:` + canary + `@r.example"]}}}}`},
+	}},
 	"verbose status of the runtime": {method: runtimeService + "Status", response: &runtimeapi.StatusResponse{
 		Info: map[string]string{"config": `{"registry":{"configs":{"r":{"auth":{"password":"` + canary + `","identitytoken":"` + canary + `"}}}}}`},
 	}},
