@@ -36,7 +36,7 @@ func (m *Mask) learn(l *line) error {
 			return err
 		}
 		_, values := secret.AnswerAndValues(tree, secret.NamesOf(nil))
-		m.values = append(m.values, values...)
+		m.values = append(append(m.values, values...), headers(tree)...)
 		m.addNames("", tree)
 	}
 	return nil

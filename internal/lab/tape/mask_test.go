@@ -46,7 +46,7 @@ func secretive(t *testing.T) []Call {
 			Labels: map[string]string{"token": "label-" + "hunter2", "app": "web"}, Annotations: annotations,
 		}}})},
 		{Method: runtimeapi.RuntimeService_Status_FullMethodName, Response: encode(t, &runtimeapi.StatusResponse{Info: info(map[string]any{
-			"registry": map[string]any{"configs": map[string]any{"r.test": map[string]any{"auth": map[string]any{"username": "u", "password": "pw-hunter2", "identitytoken": pem}}}},
+			"registry": map[string]any{"configs": map[string]any{"r.test": map[string]any{"auth": map[string]any{"username": "u", "password": "pw-hunter2", "identitytoken": pem}}}, "headers": map[string]any{"X-Meta": []any{"header-hunter2"}}},
 			"limit":    uint64(18446744073709551615),
 		})})},
 		{Method: runtimeapi.RuntimeService_ContainerStatus_FullMethodName, Request: encode(t, &runtimeapi.ContainerStatusRequest{ContainerId: "c1", Verbose: true}), Response: encode(t, &runtimeapi.ContainerStatusResponse{
