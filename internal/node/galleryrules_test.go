@@ -102,7 +102,8 @@ const actsByOld = time.Minute
 
 // takenForUnknown reports whether podctl may take what runs for unknown. As the kubelet, it then stops a
 // container with its grace period before it starts it again, also one that would run once, and stops
-// the sandbox of a pod that has to go without stopping the container before.
+// the sandbox of a pod that has to go without stopping the container before; and the pod shows no
+// reason, because an unknown container has none.
 func (j *judge) takenForUnknown() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -95,7 +95,7 @@ func (h *history) checkPods(p *podctl) {
 		uid := d.Pod.UID
 		i, there := infos[uid]
 		switch {
-		case there && (as(i, d) || saysWhy(i) || h.toldSuccess && i.Status.Phase == v1.PodSucceeded || behind[uid]), !p.Settled():
+		case there && (as(i, d) || saysWhy(i) || h.toldSuccess && i.Status.Phase == v1.PodSucceeded || behind[uid]), h.judge.takenForUnknown(), !p.Settled():
 			delete(p.silent, uid)
 		case p.silent[uid].IsZero():
 			p.silent[uid] = time.Now()

@@ -27,8 +27,8 @@ type Backoff struct {
 
 type backoffEntry struct {
 	delay time.Duration
-	// at is when the entry was last moved on.
-	at time.Time
+	// event is what the entry was last moved on for, at is when.
+	event, at time.Time
 }
 
 // Delay returns the current wait of that key, 0 if it has none.
@@ -40,14 +40,15 @@ func (b *Backoff) Delay(key string) time.Duration {
 }
 
 // UntilAfter returns the end of the wait that began at finished, the time a
-// container exited, and whether now is before it. An exit in the future is of a
-// clock that was set back since: the wait then counts from the last Next, whose
-// time no clock changes, and not from when the clock has caught up.
+// container exited, and whether now is before it. The wait counts from the last Next where
+// the runtime's clock is wrong: the exit is in the future, or before the start that Next was
+// for, and not the exit that Next was for.
 func (b *Backoff) UntilAfter(key string, finished, now time.Time) (until time.Time, waiting bool) {
-	if finished.After(now) {
+	e, ok := b.unexpired(key, finished)
+	early := ok && finished.Before(e.at) && !finished.Equal(e.event)
+	if early || finished.After(now) {
 		return b.Until(key, now)
 	}
-	e, ok := b.unexpired(key, finished)
 	if !ok {
 		return time.Time{}, false
 	}
@@ -76,7 +77,7 @@ func (b *Backoff) Next(key string, event, now time.Time) {
 	if b.entries == nil {
 		b.entries = map[string]backoffEntry{}
 	}
-	b.entries[key] = backoffEntry{delay: delay, at: now}
+	b.entries[key] = backoffEntry{delay: delay, event: event, at: now}
 }
 
 func (b *Backoff) unexpired(key string, event time.Time) (backoffEntry, bool) {

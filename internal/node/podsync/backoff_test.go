@@ -41,6 +41,19 @@ func TestCrashBackoffStartsAtExit(t *testing.T) {
 	}
 }
 
+func TestCrashBackoffWithARuntimeWhoseClockIsBehind(t *testing.T) {
+	const behind = 24 * time.Hour
+	var b podsync.Backoff
+	b.Next("k", t0.Add(-behind), t0)
+	now := t0.Add(time.Second)
+	if until, waiting := b.UntilAfter("k", now.Add(-behind), now); !waiting || !until.Equal(t0.Add(10*time.Second)) {
+		t.Errorf("waits until %v (%v); want 10s after its start", until, waiting)
+	}
+	if _, waiting := b.UntilAfter("k", t0.Add(-behind), now); waiting {
+		t.Error("waits for the exit before a start that failed; it was over")
+	}
+}
+
 func TestBackoffResetsAfterTenMinutes(t *testing.T) {
 	var b podsync.Backoff
 	b.Next("k", t0, t0)
