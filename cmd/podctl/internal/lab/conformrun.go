@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"debug/elf"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,6 +59,14 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 	if err != nil {
 		return nil, err
 	}
+	status, err := client.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := handlerOf(status, o.class)
+	if err != nil {
+		return nil, err
+	}
 	probe, err := copyProgram(at.dir)
 	if err != nil {
 		return nil, err
@@ -74,12 +84,8 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 	if err != nil {
 		return nil, err
 	}
-	status, err := client.Status(ctx)
-	if err != nil {
-		return nil, errors.Join(err, session.Close())
-	}
 	r := &conforming{
-		handler: handlerOf(status, o.class), session: session, set: set, host: inside.Facts(nil), version: client.Connected(), now: e.Now,
+		handler: handler, session: session, set: set, host: inside.Facts(nil), version: client.Connected(), now: e.Now,
 		want: map[types.UID]node.Desired{}, events: watchStates(ctx, client),
 	}
 	defer func() {
@@ -99,14 +105,20 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 	return results, nil
 }
 
-// handlerOf returns a handler, the zero value if the runtime does not list it.
-func handlerOf(s cri.RuntimeStatus, name string) cri.Handler {
+// handlerOf returns a handler, the zero value of a runtime that lists none. It is an error if
+// the runtime lists others.
+func handlerOf(s cri.RuntimeStatus, name string) (cri.Handler, error) {
+	var known []string
 	for _, h := range s.Handlers {
 		if h.Name == name {
-			return h
+			return h, nil
 		}
+		known = append(known, cmp.Or(h.Name, "(default)"))
 	}
-	return cri.Handler{}
+	if name == "" || len(known) == 0 {
+		return cri.Handler{}, nil
+	}
+	return cri.Handler{}, shell.Usagef("--handler %q: the runtime has %s", name, strings.Join(known, ", "))
 }
 
 const conformSource = "conform"
