@@ -74,9 +74,7 @@ func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) (err error) {
 		}
 	}
 	p.Close()
-	for _, r := range p.Rules() {
-		fmt.Fprintf(u.Errw, "rule %d, %s %s: matched %d, fired %d\n", r.Number, output.OneLine(r.Source), r.Method, r.Seen, r.Fired)
-	}
+	shell.PrintRules(u.Env, p.Rules())
 	return err // Close has closed the listener, too
 }
 

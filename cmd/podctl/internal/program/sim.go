@@ -121,6 +121,7 @@ func runSim(ctx context.Context, e *shell.Env, opts simOptions) error {
 	fmt.Fprintf(e.Out, "unix://%s\n", opts.socket)
 	select {
 	case <-ctx.Done():
+		shell.PrintRules(e, runtime.Faults.Rules())
 		return l.Close()
 	case err := <-served:
 		return errors.Join(fmt.Errorf("serve: %w", err), l.Close())

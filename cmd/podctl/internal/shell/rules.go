@@ -1,8 +1,11 @@
 package shell
 
 import (
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/lab/rules"
 	"github.com/podctl/podctl/internal/sys/bounded"
 )
@@ -38,4 +41,11 @@ func ReadRules(file string) (all []rules.Rule, data []byte, err error) {
 	}
 	all, err = rules.ParseFile(file, data)
 	return all, data, err
+}
+
+// PrintRules prints what each rule of a proxy or a simulated runtime that ends has done.
+func PrintRules(e *Env, all []rules.Counted) {
+	for _, r := range all {
+		fmt.Fprintf(e.Errw, "rule %d, %s %s: matched %d, fired %d\n", r.Number, output.OneLine(r.Source), r.Method, r.Seen, r.Fired)
+	}
 }
