@@ -90,10 +90,15 @@ func SignRecord(podDir string, r Record) error {
 	return atomicfile.Replace(filepath.Join(podDir, RecordFile), b, 0o600) // a full disk leaves the earlier one
 }
 
-// CreateRecord is WriteRecord, and makes the pod's directory if there is none.
+// CreateRecord is WriteRecord, and makes the pod's directory if there is none. It leaves no
+// empty one: nothing would say whose it is.
 func CreateRecord(podDir string, r Record) error {
 	if err := os.MkdirAll(podDir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return WriteRecord(podDir, r)
+	err := WriteRecord(podDir, r)
+	if err != nil {
+		_ = os.Remove(podDir) // which fails if something is in it
+	}
+	return err
 }
