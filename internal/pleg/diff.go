@@ -75,6 +75,17 @@ func transition(old, new phase) []EventType {
 	}
 }
 
+// wasCreated reports whether a container that was created is unknown now, which Diff does not
+// tell apart: with the status of before, a sync would start another one beside it.
+func wasCreated(old, new *pod.Pod) bool {
+	if old == new || old == nil || new == nil {
+		return false
+	}
+	return slices.ContainsFunc(new.Containers, func(c *pod.Container) bool {
+		return c.State == pod.Unknown && slices.ContainsFunc(old.Containers, func(o *pod.Container) bool { return o.ID == c.ID && o.State == pod.Created })
+	})
+}
+
 // isSame is the common case, decided without allocating: the same containers
 // and sandboxes, in the same order, in the same phases.
 func isSame(a, b *pod.Pod) bool {

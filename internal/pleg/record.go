@@ -88,6 +88,9 @@ func (l *loop) evaluate(rec *record, now time.Time) {
 		return
 	}
 	events := Diff(rec.old, rec.seen)
+	if len(events) == 0 && wasCreated(rec.old, rec.seen) {
+		events = []Event{{PodUID: rec.uid, Type: ContainerChanged}}
+	}
 	if len(events) == 0 && !rec.reinspect {
 		rec.old = rec.seen
 		if rec.unread || rec.source != FromRelist {
