@@ -65,7 +65,14 @@ var verbs = map[string]func(h *history, args []string){
 			h.sim.KillContainer(id)
 		}
 	},
-	"fault": func(h *history, args []string) { h.fault(strings.Join(args, " ")) }, // a rule, as podctl proxy takes it
+	"fault": func(h *history, args []string) { // a rule, as podctl proxy takes it
+		rule := strings.Join(args, " ")
+		h.fault(rule)
+		if rule == "method=PodSandboxStatus hang" {
+			h.silence = hungSilence
+			h.breaks(func() { h.silence = 0 })
+		}
+	},
 	"network": func(h *history, _ []string) {
 		h.sim.SetNetwork("cni plugin not initialized")
 		h.breaks(func() { h.sim.SetNetwork("") })

@@ -33,6 +33,8 @@ type history struct {
 	born    int
 	// down: the runtime is.
 	down bool
+	// silence is how long a desired pod may say nothing; 0 is the usual time.
+	silence time.Duration
 	// toldSuccess: the runtime has said of containers that failed that they ended with exit code 0, which
 	// a kubelet believes: a pod that is to run until it succeeds may have ended.
 	toldSuccess bool

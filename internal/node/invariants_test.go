@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,6 +52,9 @@ const (
 	// silence is how long a desired pod that does not run may say nothing, and how long it
 	// may be missing.
 	silence = time.Minute
+	// hungSilence is silence while no status of a sandbox is answered: the manifests of the pods that have
+	// to go are read one after the other, and nothing starts meanwhile.
+	hungSilence = 3 * time.Minute
 	// opLimit is how long one operation may take: calls that hang have deadlines.
 	opLimit = 20 * time.Minute
 	// cancelLimit is how long an operation may last that a stop has canceled, unless a call of it creates
@@ -99,7 +103,7 @@ func (h *history) checkPods(p *podctl) {
 			delete(p.silent, uid)
 		case p.silent[uid].IsZero():
 			p.silent[uid] = time.Now()
-		case time.Since(p.silent[uid]) <= silence:
+		case time.Since(p.silent[uid]) <= cmp.Or(h.silence, silence):
 		case !there:
 			violate(h.t, noPodIsLost, "%s %.8s is desired and not there", d.Pod.Name, uid)
 		default:
