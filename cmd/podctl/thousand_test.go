@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -27,6 +28,7 @@ func TestLookingIntoOneOfAThousandPods(t *testing.T) {
 			{"top p0500 --no-headers", "default/p0500", 8},
 			{"__complete --timeout=10s -- logs p099", "p0999\trunning", 4},
 		} {
+			synctest.Wait() // the stream of events of the command before has ended
 			w.sim.ClearCalls()
 			p := w.start(nil, strings.Fields(c.args)...)
 			p.ends(0, 10*time.Second)
