@@ -2,4 +2,4 @@
 
 package relay
 
-func inBackground() {}
+func lowerPriority() {}

@@ -19,12 +19,12 @@ func TestBoundaryOfFrames(t *testing.T) {
 		"not HTTP/2":            {"HTTP/1.1 200 OK\r\n\r\n", false},
 	} {
 		var whole, single boundary
-		whole.pass([]byte(c.bytes))
+		whole.advance([]byte(c.bytes))
 		for _, b := range []byte(c.bytes) {
-			single.pass([]byte{b})
+			single.advance([]byte{b})
 		}
-		if whole.reached() != c.want || single.reached() != c.want {
-			t.Errorf("%s: %v, byte by byte %v", name, whole.reached(), single.reached())
+		if whole.atFrameEnd() != c.want || single.atFrameEnd() != c.want {
+			t.Errorf("%s: %v, byte by byte %v", name, whole.atFrameEnd(), single.atFrameEnd())
 		}
 	}
 }

@@ -23,19 +23,19 @@ type Call struct {
 	Start  time.Time
 	// End is zero while the call is in flight.
 	End time.Time
-	// Timeout is the caller's when the call began, 0 without a deadline.
+	// Timeout is the caller's deadline, as the time from Start; 0 without one.
 	Timeout time.Duration
-	// Requests and Responses are the numbers of messages.
+	// Requests and Responses count messages.
 	Requests, Responses int
-	// Code and Status are how the call ended: as the runtime said, or what the caller sees
-	// where it was reset or the connection was closed.
+	// Code and Status are the gRPC status: the runtime's, or the one that the caller sees after
+	// a reset or a closed connection.
 	Code   codes.Code
 	Status string
 
 	request, response assembler
 }
 
-// Side is a side of a connection.
+// Side is the peer that sends: it names a direction of a connection.
 type Side uint8
 
 const (
@@ -53,11 +53,11 @@ type Message struct {
 	Data []byte
 }
 
-// Missed is why calls are not seen.
+// Missed reports that the calls of a connection are not observed from now on.
 type Missed struct {
 	Caller Caller
-	Reason string
-	// HTTP2: the connection is one of gRPC, with calls that are not seen.
+	Reason string // why
+	// HTTP2 reports whether the connection speaks HTTP/2: calls are missed, not only bytes.
 	HTTP2 bool
 }
 
@@ -70,6 +70,6 @@ type Observer interface {
 	Message(c *Call, from Side, m Message)
 	// Ended is called once for each call that began.
 	Ended(c *Call)
-	// Missed is called when no more calls of a connection are seen.
+	// Missed is called when the calls of a connection are not observed any more.
 	Missed(m Missed)
 }

@@ -34,7 +34,7 @@ const (
 // errNotHTTP2 is the error of a connection that does not begin as one of HTTP/2.
 var errNotHTTP2 = errors.New("it is not HTTP/2")
 
-// decoder reads one connection. It holds no goroutine and no clock: the time of each chunk
+// decoder decodes one connection. It has no goroutine and no clock: the time of each chunk
 // comes with it.
 type decoder struct {
 	caller   Caller
@@ -97,15 +97,15 @@ func (d *decoder) add(from Side, data []byte, at time.Time) error {
 		return nil
 	}
 	for _, side := range []Side{FromCaller, FromRuntime} {
-		if err := d.frames(side, at); err != nil {
+		if err := d.readFrames(side, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// frames reads the whole frames of one direction.
-func (d *decoder) frames(from Side, at time.Time) error {
+// readFrames reads the whole frames of one direction.
+func (d *decoder) readFrames(from Side, at time.Time) error {
 	side := &d.sides[from]
 	used := 0
 	for {
@@ -117,7 +117,7 @@ func (d *decoder) frames(from Side, at time.Time) error {
 		if len(rest) < size {
 			break
 		}
-		if err := d.frame(from, rest[:size], at); err != nil {
+		if err := d.readFrame(from, rest[:size], at); err != nil {
 			return err
 		}
 		used += size
@@ -129,8 +129,8 @@ func (d *decoder) frames(from Side, at time.Time) error {
 	return nil
 }
 
-// frame reads one whole frame.
-func (d *decoder) frame(from Side, raw []byte, at time.Time) error {
+// readFrame reads one whole frame.
+func (d *decoder) readFrame(from Side, raw []byte, at time.Time) error {
 	side := &d.sides[from]
 	side.frame.Reset(raw)
 	frame, err := side.framer.ReadFrame()
@@ -143,20 +143,20 @@ func (d *decoder) frame(from Side, raw []byte, at time.Time) error {
 	switch f := frame.(type) {
 	case *http2.HeadersFrame:
 		side.blockOf, side.endStream = f.StreamID, f.StreamEnded()
-		return d.block(from, f.HeaderBlockFragment(), f.HeadersEnded(), at)
+		return d.addHeaderBlock(from, f.HeaderBlockFragment(), f.HeadersEnded(), at)
 	case *http2.ContinuationFrame:
 		if f.StreamID != side.blockOf {
 			return errors.New("headers are interrupted")
 		}
-		return d.block(from, f.HeaderBlockFragment(), f.HeadersEnded(), at)
+		return d.addHeaderBlock(from, f.HeaderBlockFragment(), f.HeadersEnded(), at)
 	case *http2.PushPromiseFrame:
 		return errors.New("the runtime pushes")
 	case *http2.DataFrame:
-		d.data(from, f, at)
+		d.addData(from, f, at)
 	case *http2.RSTStreamFrame:
 		if c := d.calls[f.StreamID]; c != nil {
 			c.Code, c.Status = resetCode(from, f.ErrCode, c, at)
-			d.end(f.StreamID, c, at)
+			d.endCall(f.StreamID, c, at)
 		}
 	case *http2.SettingsFrame:
 		if size, ok := f.Value(http2.SettingHeaderTableSize); ok && !f.IsAck() {
@@ -167,8 +167,8 @@ func (d *decoder) frame(from Side, raw []byte, at time.Time) error {
 	return nil
 }
 
-// block takes a fragment of headers, and reads them once they are complete.
-func (d *decoder) block(from Side, fragment []byte, ended bool, at time.Time) error {
+// addHeaderBlock takes a fragment of headers, and reads them once they are complete.
+func (d *decoder) addHeaderBlock(from Side, fragment []byte, ended bool, at time.Time) error {
 	side := &d.sides[from]
 	if len(side.block)+len(fragment) > maxHeaderBlock {
 		return errors.New("headers are too large")
@@ -184,17 +184,18 @@ func (d *decoder) block(from Side, fragment []byte, ended bool, at time.Time) er
 	stream := side.blockOf
 	side.block, side.blockOf = side.block[:0], 0
 	if from == FromCaller {
-		return d.begin(stream, fields, at)
+		return d.beginCall(stream, fields, at)
 	}
 	if c := d.calls[stream]; c != nil && side.endStream {
 		c.Code, c.Status = statusOf(fields)
-		d.end(stream, c, at)
+		d.endCall(stream, c, at)
 	}
 	return nil
 }
 
-// begin begins a call; later headers of the caller are none of gRPC.
-func (d *decoder) begin(stream uint32, fields []hpack.HeaderField, at time.Time) error {
+// beginCall adds the call of a stream. Headers of a stream that has a call already are ignored:
+// gRPC has none.
+func (d *decoder) beginCall(stream uint32, fields []hpack.HeaderField, at time.Time) error {
 	if d.calls[stream] != nil {
 		return nil
 	}
@@ -215,7 +216,7 @@ func (d *decoder) begin(stream uint32, fields []hpack.HeaderField, at time.Time)
 	return nil
 }
 
-func (d *decoder) data(from Side, f *http2.DataFrame, at time.Time) {
+func (d *decoder) addData(from Side, f *http2.DataFrame, at time.Time) {
 	c := d.calls[f.StreamID]
 	if c == nil {
 		return
@@ -230,11 +231,11 @@ func (d *decoder) data(from Side, f *http2.DataFrame, at time.Time) {
 	})
 	if from == FromRuntime && f.StreamEnded() {
 		c.Code, c.Status = codes.Internal, "the runtime ended the call without a status"
-		d.end(f.StreamID, c, at)
+		d.endCall(f.StreamID, c, at)
 	}
 }
 
-func (d *decoder) end(stream uint32, c *Call, at time.Time) {
+func (d *decoder) endCall(stream uint32, c *Call, at time.Time) {
 	delete(d.calls, stream)
 	d.kept -= c.request.kept() + c.response.kept()
 	c.End = at
@@ -245,7 +246,7 @@ func (d *decoder) end(stream uint32, c *Call, at time.Time) {
 func (d *decoder) close(code codes.Code, status string, at time.Time) {
 	for stream, c := range d.calls {
 		c.Code, c.Status = code, status
-		d.end(stream, c, at)
+		d.endCall(stream, c, at)
 	}
 }
 
@@ -283,7 +284,7 @@ func unescape(text string) string {
 // call because of it: the deadline was counted from before the call reached the relay.
 const deadlineSlack = 5 * time.Millisecond
 
-// resetCode is what the caller of a call sees that was reset.
+// resetCode returns the code and the status that the caller of a reset call sees.
 func resetCode(from Side, code http2.ErrCode, c *Call, at time.Time) (codes.Code, string) {
 	switch {
 	case (from == FromCaller || code == http2.ErrCodeCancel) && c.Timeout > 0 && at.Sub(c.Start) >= c.Timeout-deadlineSlack:
@@ -303,7 +304,7 @@ var timeoutUnits = map[byte]time.Duration{
 	'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond,
 }
 
-// parseTimeout reads 1999996u; 0 if it is none.
+// parseTimeout parses the header grpc-timeout, such as 1999996u; it returns 0 for any other text.
 func parseTimeout(text string) time.Duration {
 	if len(text) < 2 || len(text) > 9 {
 		return 0

@@ -20,19 +20,19 @@ func TestParseTimeout(t *testing.T) {
 	}
 }
 
-// nobody is an Observer that keeps nothing.
-type nobody struct{}
+// discardObserver is an Observer that keeps nothing.
+type discardObserver struct{}
 
-func (nobody) Began(*Call)                  {}
-func (nobody) Message(*Call, Side, Message) {}
-func (nobody) Ended(*Call)                  {}
-func (nobody) Missed(Missed)                {}
+func (discardObserver) Began(*Call)                  {}
+func (discardObserver) Message(*Call, Side, Message) {}
+func (discardObserver) Ended(*Call)                  {}
+func (discardObserver) Missed(Missed)                {}
 
 // FuzzDecoder gives any bytes to a decoder: it may not understand them, and must not fail.
 func FuzzDecoder(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00"), []byte("\x00\x00\x00\x04\x01\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, caller, runtime []byte) {
-		d := newDecoder(Caller{}, nobody{}, func() uint64 { return 1 })
+		d := newDecoder(Caller{}, discardObserver{}, func() uint64 { return 1 })
 		_ = d.add(FromCaller, []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), time.Time{})
 		for _, part := range [][]byte{caller[:len(caller)/2], caller[len(caller)/2:]} {
 			if d.add(FromCaller, part, time.Time{}) != nil || d.add(FromRuntime, runtime, time.Time{}) != nil {

@@ -27,13 +27,13 @@ type boundary struct {
 	started bool
 	// open: headers are to be continued, and no other frame may stand between.
 	open bool
-	// foreign: it is not HTTP/2.
-	foreign bool
+	// notHTTP2: the server does not begin with SETTINGS. It stays so.
+	notHTTP2 bool
 }
 
-// pass notes bytes that are passed on.
-func (b *boundary) pass(data []byte) {
-	for len(data) > 0 && !b.foreign {
+// advance follows the bytes that were passed on.
+func (b *boundary) advance(data []byte) {
+	for len(data) > 0 && !b.notHTTP2 {
 		if b.rest > 0 {
 			n := min(b.rest, len(data))
 			b.rest, data = b.rest-n, data[n:]
@@ -46,7 +46,7 @@ func (b *boundary) pass(data []byte) {
 		}
 		kind, flags := b.header[3], b.header[4]
 		if !b.started && kind != frameSettings {
-			b.foreign = true
+			b.notHTTP2 = true
 			return
 		}
 		b.started, b.have = true, 0
@@ -57,13 +57,14 @@ func (b *boundary) pass(data []byte) {
 	}
 }
 
-// reached reports whether a frame may be written.
-func (b *boundary) reached() bool {
-	return b.started && !b.foreign && !b.open && b.have == 0 && b.rest == 0
+// atFrameEnd reports whether the bytes so far end with a whole frame, so that another one may be
+// written.
+func (b *boundary) atFrameEnd() bool {
+	return b.started && !b.notHTTP2 && !b.open && b.have == 0 && b.rest == 0
 }
 
-// caller is the end of a connection that leads to its caller.
-type caller struct {
+// callerConn is the relay's connection with a caller. It is safe for concurrent use.
+type callerConn struct {
 	net.Conn
 
 	mu          sync.Mutex
@@ -72,11 +73,11 @@ type caller struct {
 }
 
 // Write passes bytes of the runtime on, and GoAway after them if it is asked for.
-func (c *caller) Write(p []byte) (int, error) {
+func (c *callerConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, err := c.Conn.Write(p)
-	c.frames.pass(p[:n])
+	c.frames.advance(p[:n])
 	if err == nil && c.asked {
 		err = c.send()
 	}
@@ -84,7 +85,7 @@ func (c *caller) Write(p []byte) (int, error) {
 }
 
 // CloseWrite ends the direction to the caller.
-func (c *caller) CloseWrite() error {
+func (c *callerConn) CloseWrite() error {
 	if d, ok := c.Conn.(duplex); ok {
 		return d.CloseWrite()
 	}
@@ -92,15 +93,15 @@ func (c *caller) CloseWrite() error {
 }
 
 // goAway sends GoAway at the next boundary, at once if this is one.
-func (c *caller) goAway() {
+func (c *callerConn) goAway() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = true
 	_ = c.send() // a connection that is closed needs none
 }
 
-func (c *caller) send() error {
-	if c.sent || !c.frames.reached() {
+func (c *callerConn) send() error {
+	if c.sent || !c.frames.atFrameEnd() {
 		return nil
 	}
 	c.sent = true

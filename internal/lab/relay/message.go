@@ -2,8 +2,8 @@ package relay
 
 import "encoding/binary"
 
-// maxMessage is the kubelet's and containerd's limit of one message of the CRI. A larger
-// one is counted, not kept.
+// maxMessage is the kubelet's and containerd's limit of a CRI message, in bytes
+// (k8s.io/cri-client/pkg/utils.go). A larger one is counted, not kept.
 const maxMessage = 16 << 20
 
 // maxKept bounds the messages of one connection that are incomplete.

@@ -16,10 +16,11 @@ type chunk struct {
 // budget bounds the bytes that wait for the decoders of all connections.
 type budget struct{ used atomic.Int64 }
 
+// maxQueued is the limit of a budget, in bytes.
 const maxQueued = 64 << 20
 
-// take takes n bytes if there are as many.
-func (b *budget) take(n int) bool {
+// acquire reserves n bytes. It reports false, and reserves nothing, if fewer are free.
+func (b *budget) acquire(n int) bool {
 	if b.used.Add(int64(n)) > maxQueued {
 		b.used.Add(int64(-n))
 		return false
@@ -27,7 +28,7 @@ func (b *budget) take(n int) bool {
 	return true
 }
 
-func (b *budget) give(n int) { b.used.Add(int64(-n)) }
+func (b *budget) release(n int) { b.used.Add(int64(-n)) }
 
 // queue holds copies of the bytes of one connection until its decoder reads them. Adding
 // never blocks.
@@ -72,7 +73,7 @@ func (q *queue) add(from Side, data []byte, at time.Time) {
 	if q.lost || q.closed {
 		return
 	}
-	if !q.budget.take(len(data)) {
+	if !q.budget.acquire(len(data)) {
 		q.lost = true
 	} else {
 		q.waiting.bytes = append(q.waiting.bytes, data...)
@@ -132,11 +133,11 @@ func (q *queue) isObserved() bool {
 	return q.observed
 }
 
-// drop takes no more chunks.
+// drop discards what the queue holds, and all that is added later.
 func (q *queue) drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.observed = true
-	q.budget.give(len(q.waiting.bytes))
+	q.budget.release(len(q.waiting.bytes))
 	q.waiting, q.read, q.closed = batch{}, batch{}, true
 }

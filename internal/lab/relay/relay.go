@@ -37,12 +37,12 @@ type Relay struct {
 	mu sync.Mutex
 	// open are the connections that have not been observed to their end, with what holds
 	// their copies.
-	open map[*caller]*queue
+	open map[*callerConn]*queue
 }
 
 // New returns a relay that serves nothing yet.
 func New(o Options) *Relay {
-	r := &Relay{options: o, open: map[*caller]*queue{}}
+	r := &Relay{options: o, open: map[*callerConn]*queue{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
@@ -125,13 +125,13 @@ func (r *Relay) Pass(conn net.Conn) {
 	defer func() { _ = runtime.Close() }()
 	stop := context.AfterFunc(r.ctx, func() { _, _ = conn.Close(), runtime.Close() })
 	defer stop()
-	q, end := newQueue(&r.budget), &caller{Conn: conn}
+	q, end := newQueue(&r.budget), &callerConn{Conn: conn}
 	r.mu.Lock()
 	r.open[end] = q
 	r.mu.Unlock()
 	var decoding, passing sync.WaitGroup
 	decoding.Go(func() {
-		inBackground()
+		lowerPriority()
 		r.decode(who, q)
 	})
 	for _, way := range []struct {
@@ -184,7 +184,7 @@ func (r *Relay) decode(who Caller, q *queue) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			q.drop()
-			r.budget.give(waiting)
+			r.budget.release(waiting)
 			r.options.Observer.Missed(Missed{Caller: who, Reason: fmt.Sprintf("a fault of podctl: %v", fault), HTTP2: true})
 		}
 	}()
@@ -205,7 +205,7 @@ func (r *Relay) decode(who Caller, q *queue) {
 				err = d.add(c.from, c.data, c.at)
 			}
 			waiting -= len(c.data)
-			r.budget.give(len(c.data))
+			r.budget.release(len(c.data))
 		}
 		if err == nil && lost {
 			err = errors.New("they came faster than they could be read")

@@ -136,7 +136,7 @@ func TestFlushReturnsOnceCallsAreObserved(t *testing.T) {
 
 func TestFlushEndsWithItsContext(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		b := blocked{w.recorder, make(chan struct{})}
+		b := blockedObserver{w.recorder, make(chan struct{})}
 		w.relay.Observe(b)
 		if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
 			t.Fatal(err)
@@ -354,17 +354,17 @@ func TestWhatIsNotHTTP2PassesAndIsMissed(t *testing.T) {
 	}
 }
 
-// blocked is an Observer that never returns until it is released.
-type blocked struct {
+// blockedObserver is an Observer that never returns until it is released.
+type blockedObserver struct {
 	*recorder
 	release chan struct{}
 }
 
-func (b blocked) Began(*relay.Call) { <-b.release }
+func (b blockedObserver) Began(*relay.Call) { <-b.release }
 
 func TestCallsPassWhileTheObserverIsBlocked(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		b := blocked{w.recorder, make(chan struct{})}
+		b := blockedObserver{w.recorder, make(chan struct{})}
 		w.relay.Observe(b)
 		text := strings.Repeat("v", 8<<20)
 		for range 20 { // 160 MiB, more than is queued
@@ -388,14 +388,14 @@ func TestCallsPassWhileTheObserverIsBlocked(t *testing.T) {
 	})
 }
 
-// faulty is an Observer that panics.
-type faulty struct{ *recorder }
+// panickingObserver is an Observer that panics.
+type panickingObserver struct{ *recorder }
 
-func (f faulty) Began(*relay.Call) { panic("index out of range") }
+func (f panickingObserver) Began(*relay.Call) { panic("index out of range") }
 
 func TestCallsPassAfterAFaultOfTheObserver(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.relay.Observe(faulty{w.recorder})
+		w.relay.Observe(panickingObserver{w.recorder})
 		for range 3 {
 			if _, err := w.cri.Version(t.Context(), &runtimeapi.VersionRequest{}); err != nil {
 				t.Fatal(err)
@@ -409,13 +409,13 @@ func TestCallsPassAfterAFaultOfTheObserver(t *testing.T) {
 	})
 }
 
-// rare is a listener that fails to accept first.
-type rare struct {
+// flakyListener is a listener that fails to accept first.
+type flakyListener struct {
 	net.Listener
 	failures int
 }
 
-func (l *rare) Accept() (net.Conn, error) {
+func (l *flakyListener) Accept() (net.Conn, error) {
 	if l.failures--; l.failures >= 0 {
 		return nil, errors.New("too many open files")
 	}
@@ -432,7 +432,7 @@ func TestServeGoesOnAfterAFailedAccept(t *testing.T) {
 	r := relay.New(relay.Options{Dial: func(context.Context) (net.Conn, error) { return there, nil }, Observer: &recorder{}, CallerOf: relay.PeerOf, Now: time.Now})
 	served := make(chan struct{})
 	go func() {
-		r.Serve(&rare{l, 2})
+		r.Serve(&flakyListener{l, 2})
 		close(served)
 	}()
 	conn, err := net.Dial("unix", l.Addr().String())
