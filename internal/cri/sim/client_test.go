@@ -38,7 +38,7 @@ func (n *node) exec(id, script string) (stdout, stderr string) {
 // TestEveryMethodIsAnswered, but those that containerd does not implement.
 func TestEveryMethodIsAnswered(t *testing.T) {
 	bubble(t, sim.Options{}, func(t *testing.T, n *node) {
-		for _, method := range trace.Methods() {
+		for _, method := range trace.MethodNames() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // of streams
 			defer cancel()
 			var err error

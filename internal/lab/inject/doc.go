@@ -1,5 +1,5 @@
-// Package inject has calls of a gRPC server of the CRI go wrong as rules say: those of a proxy,
-// and those of the simulated runtime.
+// Package inject applies the rules of package rules to the calls of a CRI server, as gRPC
+// interceptors. Its servers are the proxy and the simulated runtime.
 //
 //	caller ─► Unary, Stream ─► rules.Set.Decide ─► delay, hang, error ─► handler ─► answer, changed
 //

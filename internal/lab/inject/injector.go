@@ -27,7 +27,7 @@ type Options struct {
 	Fired func(*rules.Firing, rules.Call)
 }
 
-// Injector has calls go wrong. It is safe for concurrent use.
+// Injector applies rules to calls. It is safe for concurrent use.
 type Injector struct {
 	options Options
 	began   time.Time
@@ -38,7 +38,7 @@ type Injector struct {
 	changed chan struct{} // closed when the rules change
 }
 
-// New returns an injector with rules.
+// New returns an injector of a set of rules, which it owns from then on.
 func New(o Options, set *rules.Set) *Injector {
 	return &Injector{options: o, began: o.Now(), rules: set, changed: make(chan struct{})}
 }
@@ -85,7 +85,7 @@ func (i *Injector) Add(all ...rules.Rule) (remove func(), err error) {
 	return func() { _ = i.Change(rules.Change{Remove: added}) }, nil
 }
 
-// wake has calls that hang look at the rules. i.mu is held.
+// wake makes calls that hang check whether their rule still exists. i.mu is held.
 func (i *Injector) wake() {
 	close(i.changed)
 	i.changed = make(chan struct{})
@@ -93,7 +93,7 @@ func (i *Injector) wake() {
 
 func (i *Injector) elapsed() time.Duration { return i.options.Now().Sub(i.began) }
 
-// decide returns the rules that fire for a call, and tells about them.
+// decide returns the rules that fire for a call, and reports each to Options.Fired.
 func (i *Injector) decide(c rules.Call) []*rules.Firing {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -109,16 +109,16 @@ func (i *Injector) decide(c rules.Call) []*rules.Firing {
 // callOf returns a call for rules to match. request is nil for a stream whose request has not
 // come.
 func (i *Injector) callOf(ctx context.Context, full string, request proto.Message) rules.Call {
-	m, known := trace.MethodsOfCRI()[full]
+	m, known := trace.CRIMethods()[full]
 	return rules.Call{
 		Method: path.Base(full), Caller: peerOf(ctx).caller, Target: i.options.Names.Target(request, nil), Stream: m.Stream,
 		List: known && rules.ListField(m.Response.Zero().Interface()) != "",
 	}
 }
 
-// before does what rules say before the handler is called, or goes on with a stream: with an
-// error if that ends the call, io.EOF for the end of a stream.
-func (i *Injector) before(ctx context.Context, c rules.Call, fired []*rules.Firing) error {
+// applyBefore applies what comes before the handler, or before the next message of a stream: it
+// delays the call or ends it. The error is the end of the call, io.EOF the regular one of a stream.
+func (i *Injector) applyBefore(ctx context.Context, c rules.Call, fired []*rules.Firing) error {
 	for _, f := range fired {
 		if err := Wait(ctx, f.Delay); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (i *Injector) before(ctx context.Context, c rules.Call, fired []*rules.Firi
 		if f.Lost != codes.OK && !c.Stream {
 			continue
 		}
-		if err := i.end(ctx, f, f.Error); err != nil {
+		if err := i.endCall(ctx, f, f.Error); err != nil {
 			return err
 		}
 		if f.End && c.Stream {
@@ -136,9 +136,9 @@ func (i *Injector) before(ctx context.Context, c rules.Call, fired []*rules.Firi
 	return nil
 }
 
-// end ends a call as a rule says, with a code, OK for none; without a message the error names
+// endCall ends a call as a rule says, with a code, OK for none; without a message the error names
 // the rule. It returns nil if the rule does not end the call, or is removed meanwhile.
-func (i *Injector) end(ctx context.Context, f *rules.Firing, code codes.Code) error {
+func (i *Injector) endCall(ctx context.Context, f *rules.Firing, code codes.Code) error {
 	if f.Hang {
 		return i.hang(ctx, f)
 	}
@@ -171,8 +171,8 @@ func (i *Injector) hang(ctx context.Context, f *rules.Firing) error {
 	}
 }
 
-// edited returns an answer as rules change it; what the handler has stays as it is.
-func (i *Injector) edited(answer any, fired []*rules.Firing) (any, error) {
+// edit returns a copy of an answer that the rules have changed.
+func (i *Injector) edit(answer any, fired []*rules.Firing) (any, error) {
 	message, ok := answer.(proto.Message)
 	if !ok || len(fired) == 0 {
 		return answer, nil
@@ -186,7 +186,8 @@ func (i *Injector) edited(answer any, fired []*rules.Firing) (any, error) {
 	return message, nil
 }
 
-// Wait waits, or returns what a server answers whose caller gave up.
+// Wait waits for d. If ctx ends first, it returns the gRPC status of that: Canceled or
+// DeadlineExceeded.
 func Wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

@@ -11,18 +11,19 @@ import (
 	"github.com/podctl/podctl/internal/lab/relay"
 )
 
-// Credentials returns those of a server whose rules match by caller and close connections:
-// none. callerOf identifies the other end of a connection.
+// Credentials returns the transport credentials that a server needs for rules that match a caller
+// or close its connection. They neither authenticate nor encrypt. callerOf identifies the peer of
+// a connection.
 func Credentials(callerOf func(net.Conn) relay.Caller) credentials.TransportCredentials {
-	return peers{insecure.NewCredentials(), callerOf}
+	return peerCredentials{insecure.NewCredentials(), callerOf}
 }
 
-type peers struct {
+type peerCredentials struct {
 	credentials.TransportCredentials
 	callerOf func(net.Conn) relay.Caller
 }
 
-// peer is the other end of a connection. The zero value is one that is not known.
+// peer is the peer of a connection. The zero value is an unknown one.
 type peer struct {
 	caller relay.Caller
 	conn   net.Conn
@@ -42,9 +43,9 @@ func peerOf(ctx context.Context) peer {
 func (peer) AuthType() string { return "unix" }
 
 // ServerHandshake exchanges nothing.
-func (p peers) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (p peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return conn, peer{p.callerOf(conn), conn}, nil
 }
 
 // Clone implements credentials.TransportCredentials.
-func (p peers) Clone() credentials.TransportCredentials { return p }
+func (p peerCredentials) Clone() credentials.TransportCredentials { return p }

@@ -59,7 +59,7 @@ func (s *stream) SendMsg(m any) error {
 	if drop {
 		return nil
 	}
-	changed, err := s.injector.edited(m, fired)
+	changed, err := s.injector.edit(m, fired)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *stream) send(messages []any) error {
 
 // end does what rules say of a stream of which as many messages have passed.
 func (s *stream) end() {
-	s.ended = s.injector.before(s.Context(), s.what, s.injector.decide(s.what))
+	s.ended = s.injector.applyBefore(s.Context(), s.what, s.injector.decide(s.what))
 }
 
 // targetOf returns what a message of a stream is about.

@@ -20,25 +20,25 @@ func (i *Injector) Unary(ctx context.Context, req any, info *grpc.UnaryServerInf
 	}
 	c := i.callOf(ctx, info.FullMethod, request)
 	fired := i.decide(c)
-	if err := i.before(ctx, c, fired); err != nil {
+	if err := i.applyBefore(ctx, c, fired); err != nil {
 		return nil, err
 	}
-	answer, err := i.ask(ctx, request, info.FullMethod, handle, fired)
+	answer, err := i.answer(ctx, request, info.FullMethod, handle, fired)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range fired {
 		if f.Lost != codes.OK {
-			if err := i.end(ctx, f, f.Lost); err != nil {
+			if err := i.endCall(ctx, f, f.Lost); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return i.edited(answer, fired)
+	return i.edit(answer, fired)
 }
 
-// ask returns the answer of the handler, or an old one.
-func (i *Injector) ask(ctx context.Context, request proto.Message, full string, handle grpc.UnaryHandler, fired []*rules.Firing) (answer any, err error) {
+// answer returns the answer of the handler, or a stale one if a rule that fired asks for it.
+func (i *Injector) answer(ctx context.Context, request proto.Message, full string, handle grpc.UnaryHandler, fired []*rules.Firing) (answer any, err error) {
 	times, old := 1, time.Duration(0)
 	for _, f := range fired {
 		times, old = times+f.Repeat, max(old, f.Stale)

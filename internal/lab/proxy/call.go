@@ -14,18 +14,18 @@ import (
 	"github.com/podctl/podctl/internal/lab/trace"
 )
 
-// call is one call of a caller.
+// call is one gRPC call that the proxy passes on.
 type call struct {
 	*Proxy
-	ctx    context.Context // with the caller's metadata for the runtime
-	caller grpc.ServerStream
-	full   string
+	ctx        context.Context // with the caller's metadata for the runtime
+	caller     grpc.ServerStream
+	fullMethod string
 	// request and answer are of the method's types.
 	request, answer proto.Message
 	raw             []byte // the request
 }
 
-// message is a message of the runtime: for rules, and as it came.
+// message is a message of the runtime, decoded and as it came.
 type message struct {
 	proto.Message
 	raw []byte
@@ -35,10 +35,10 @@ type message struct {
 func (p *Proxy) handle(_ any, stream grpc.ServerStream) error {
 	full, _ := grpc.MethodFromServerStream(stream)
 	md, _ := metadata.FromIncomingContext(stream.Context())
-	c := &call{Proxy: p, ctx: metadata.NewOutgoingContext(stream.Context(), md), caller: stream, full: full}
+	c := &call{Proxy: p, ctx: metadata.NewOutgoingContext(stream.Context(), md), caller: stream, fullMethod: full}
 	var streams bool
 	if c.request, c.answer, streams = trace.MessagesOf(full); c.request == nil {
-		return c.pass()
+		return c.passUnknown()
 	}
 	if err := stream.RecvMsg(&c.raw); err != nil {
 		return err
@@ -49,18 +49,18 @@ func (p *Proxy) handle(_ any, stream grpc.ServerStream) error {
 	if streams {
 		return p.Stream(nil, stream, &grpc.StreamServerInfo{FullMethod: full}, c.stream)
 	}
-	answer, err := p.Unary(c.ctx, c.request, &grpc.UnaryServerInfo{FullMethod: full}, c.ask)
+	answer, err := p.Unary(c.ctx, c.request, &grpc.UnaryServerInfo{FullMethod: full}, c.invoke)
 	if err != nil {
 		return err
 	}
 	return stream.SendMsg(answer)
 }
 
-// ask returns the answer of the runtime. It is a grpc.UnaryHandler.
-func (c *call) ask(context.Context, any) (any, error) {
+// invoke returns the answer of the runtime. It is a grpc.UnaryHandler.
+func (c *call) invoke(context.Context, any) (any, error) {
 	var raw []byte
 	var header, trailer metadata.MD
-	err := c.runtime.Invoke(c.ctx, c.full, &c.raw, &raw, grpc.Header(&header), grpc.Trailer(&trailer))
+	err := c.runtime.Invoke(c.ctx, c.fullMethod, &c.raw, &raw, grpc.Header(&header), grpc.Trailer(&trailer))
 	_ = c.caller.SetHeader(header)
 	c.caller.SetTrailer(trailer)
 	if err != nil {
@@ -79,14 +79,14 @@ func (c *call) read(raw []byte) any {
 	return &message{answer, raw}
 }
 
-// open begins the call of a stream of the runtime.
-func (c *call) open() (grpc.ClientStream, error) {
-	return c.runtime.NewStream(c.ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.full)
+// newStream begins the call on the runtime as a stream in both directions.
+func (c *call) newStream() (grpc.ClientStream, error) {
+	return c.runtime.NewStream(c.ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.fullMethod)
 }
 
 // stream passes a call with many answers. It is a grpc.StreamHandler.
 func (c *call) stream(_ any, to grpc.ServerStream) error {
-	runtime, err := c.open()
+	runtime, err := c.newStream()
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ func (c *call) stream(_ any, to grpc.ServerStream) error {
 	return c.forward(runtime, to, c.read)
 }
 
-// pass passes a call of a method that is not known.
-func (c *call) pass() error {
-	runtime, err := c.open()
+// passUnknown passes a call of a method that is not known.
+func (c *call) passUnknown() error {
+	runtime, err := c.newStream()
 	if err != nil {
 		return err
 	}

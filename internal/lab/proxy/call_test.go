@@ -43,7 +43,7 @@ func TestPodIsMatchedByName(t *testing.T) {
 			_, err := w.cri.PodSandboxStatus(w.Context(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: all[i].GetId()})
 			w.wants(err, want)
 		}
-		if r := w.proxy.Rules()[0]; r.Seen != 1 || r.Fired != 1 {
+		if r := w.proxy.Rules()[0]; r.Matched != 1 || r.Fired != 1 {
 			t.Error(r)
 		}
 	})

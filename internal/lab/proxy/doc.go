@@ -1,5 +1,5 @@
-// Package proxy stands between the callers of a runtime and the runtime, ends their gRPC
-// connections, and has the calls go wrong as rules say.
+// Package proxy is a gRPC proxy between a CRI runtime and its callers. It terminates their
+// connections, and injects faults into the calls as rules say.
 //
 //	caller ─► gRPC server ─► inject.Injector ─► gRPC client ─► runtime
 //	                              │ firings

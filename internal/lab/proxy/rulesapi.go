@@ -75,7 +75,7 @@ func (p *Proxy) RulesHandler(changed func(c rules.Change, count int)) http.Handl
 	answer := func(w http.ResponseWriter) int {
 		all := []Rule{}
 		for _, r := range p.Rules() {
-			all = append(all, Rule{r.Number, r.Source, r.Text, r.Seen, r.Fired})
+			all = append(all, Rule{r.Number, r.Source, r.Text, r.Matched, r.Fired})
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(all) // the client may be gone

@@ -108,7 +108,7 @@ func TestStreamEndsAfterMessages(t *testing.T) {
 				w.Fatal(err)
 			}
 			synctest.Wait()
-			if r := w.proxy.Rules()[0]; r.Seen != 0 {
+			if r := w.proxy.Rules()[0]; r.Matched != 0 {
 				w.Errorf("%s: matched before a message passed", text)
 			}
 			if err := w.stop(w.running()); err != nil {
@@ -121,8 +121,8 @@ func TestStreamEndsAfterMessages(t *testing.T) {
 			}
 			w.wants(first, codes.OK)
 			w.wants(second, want)
-			if r := w.proxy.Rules()[0]; r.Seen != 1 || r.Fired != 1 {
-				w.Errorf("%s: matched %d, fired %d", text, r.Seen, r.Fired)
+			if r := w.proxy.Rules()[0]; r.Matched != 1 || r.Fired != 1 {
+				w.Errorf("%s: matched %d, fired %d", text, r.Matched, r.Fired)
 			}
 		})
 	}

@@ -33,8 +33,8 @@ func TestDecideCountsCalls(t *testing.T) {
 			s.Decide(Call{Method: "Status"}, 0)
 			got += map[int]string{0: ".", 1: "x"}[len(s.Decide(Call{Method: "Version"}, 0))]
 		}
-		if got != want || s.Rules[0].Seen != 5 {
-			t.Errorf("nth=%s: %s, %d seen, want %s", nth, got, s.Rules[0].Seen, want)
+		if got != want || s.Rules[0].Matched != 5 {
+			t.Errorf("nth=%s: %s, %d seen, want %s", nth, got, s.Rules[0].Matched, want)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestRuleActsWhereItDoesSomething(t *testing.T) {
 			if fired := s.Decide(call, 0); len(fired) == 1 {
 				got = append(got, name)
 			}
-			if s.Rules[0].Seen != s.Rules[0].Fired {
+			if s.Rules[0].Matched != s.Rules[0].Fired {
 				t.Errorf("%s matched a call that it does nothing with", text)
 			}
 		}
@@ -125,7 +125,7 @@ func TestRuleAfterTheEndOfACallDoesNotFire(t *testing.T) {
 	} {
 		s := NewSet([]Rule{parse(t, "method=* "+text), parse(t, "method=* delay=1s")})
 		fired := s.Decide(c.call, 0)
-		if second := s.Rules[1]; (second.Fired == 1) != c.fires || second.Seen != 1 || len(fired) != 1+second.Fired {
+		if second := s.Rules[1]; (second.Fired == 1) != c.fires || second.Matched != 1 || len(fired) != 1+second.Fired {
 			t.Errorf("after %s: %+v", text, second)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package rules decides what goes wrong with calls of the CRI: a Rule matches calls, and has
-// an act.
+// Package rules decides which faults are injected into CRI calls: a Rule matches calls, and has an
+// act, the fault.
 //
 //	text ── Parse, ParseFile ──► Rule ─┐
 //	Call, time since the start ────────┴─► Set.Decide ──► the rules that fire

@@ -48,7 +48,7 @@ func (r *Rule) Edit(m proto.Message, names *trace.Names) error {
 		if tree[field], err = r.editList(entries, names); err != nil {
 			return fmt.Errorf("%s: %w", r.Source, err)
 		}
-	} else if r.holds(tree) {
+	} else if r.matchesWhere(tree) {
 		r.change(tree)
 	}
 	if data, err = json.Marshal(tree); err != nil {
@@ -67,7 +67,7 @@ func (r *Rule) editList(entries []any, names *trace.Names) ([]any, error) {
 	room := maxCopied
 	for _, e := range entries {
 		entry, ok := e.(map[string]any)
-		if !ok || !r.selects(targetOf(entry, names)) || !r.holds(entry) {
+		if !ok || !r.selects(targetOf(entry, names)) || !r.matchesWhere(entry) {
 			kept = append(kept, e)
 			continue
 		}
@@ -128,10 +128,10 @@ func targetOf(entry map[string]any, names *trace.Names) trace.Target {
 	return names.Target(&runtimeapi.PodSandboxStatusRequest{PodSandboxId: id}, nil)
 }
 
-// holds reports whether Where is so.
-func (r *Rule) holds(tree map[string]any) bool {
+// matchesWhere reports whether an answer, or an entry of a list, has the fields of Where.
+func (r *Rule) matchesWhere(tree map[string]any) bool {
 	return !slices.ContainsFunc(r.Where, func(a Assignment) bool {
-		at, last := walk(tree, a.Path, false)
+		at, last := lookup(tree, a.Path, false)
 		if at == nil || at[last] == nil {
 			return a.Value != ""
 		}
@@ -141,14 +141,14 @@ func (r *Rule) holds(tree map[string]any) bool {
 
 func (r *Rule) change(tree map[string]any) {
 	for _, a := range r.Set {
-		at, last := walk(tree, a.Path, true)
+		at, last := lookup(tree, a.Path, true)
 		if at == nil {
 			continue
 		}
 		at[last] = jsonOf(a.Value)
 	}
 	for _, path := range r.Unset {
-		if at, last := walk(tree, path, false); at != nil {
+		if at, last := lookup(tree, path, false); at != nil {
 			delete(at, last)
 		}
 	}
@@ -164,9 +164,9 @@ func jsonOf(text string) any {
 	return text
 }
 
-// walk returns the object that has the last name of a path; nil if there is none. create
-// adds the objects on the way.
-func walk(tree map[string]any, path string, create bool) (map[string]any, string) {
+// lookup returns the object that holds the last name of a path, and that name; nil if there is no
+// such object. create adds the objects on the way.
+func lookup(tree map[string]any, path string, create bool) (map[string]any, string) {
 	names := strings.Split(path, ".")
 	last := names[len(names)-1]
 	var at any = tree

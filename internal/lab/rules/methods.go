@@ -16,19 +16,19 @@ import (
 	"github.com/podctl/podctl/internal/sys/suggest"
 )
 
-// kind is how a method answers. message is what a rule changes: the answer, or an entry of a
-// list.
-type kind struct {
+// methodKind is the shape of a method's answer. message is an empty message of the type that a
+// rule changes: the answer, or an entry of its list.
+type methodKind struct {
 	stream, list bool
 	message      protoreflect.Message
 }
 
 // kindsOf returns how the methods of the CRI that match a pattern answer.
-func kindsOf(pattern string) []kind {
-	var all []kind
-	for full, m := range trace.MethodsOfCRI() {
+func kindsOf(pattern string) []methodKind {
+	var all []methodKind
+	for full, m := range trace.CRIMethods() {
 		if matchText(pattern, path.Base(full)) {
-			k := kind{stream: m.Stream, message: m.Response.New()}
+			k := methodKind{stream: m.Stream, message: m.Response.New()}
 			if k.list = ListField(k.message.Interface()) != ""; k.list {
 				k.message = k.message.NewField(k.message.Descriptor().Fields().Get(0)).List().NewElement().Message()
 			}
@@ -43,19 +43,19 @@ func kindsOf(pattern string) []kind {
 func (r *Rule) checkMethod() error {
 	kinds := kindsOf(r.Method)
 	if len(kinds) == 0 {
-		near := suggest.Word(r.Method, trace.Methods())
+		near := suggest.Word(r.Method, trace.MethodNames())
 		if near != "" {
 			near = ": did you mean " + near
 		}
 		return fmt.Errorf("method=%s: the CRI has no such method%s", r.Method, near)
 	}
-	streams := func(k kind) bool { return k.stream }
-	answers := func(k kind) bool { return !k.stream }
-	lists := func(k kind) bool { return k.list }
+	streams := func(k methodKind) bool { return k.stream }
+	answers := func(k methodKind) bool { return !k.stream }
+	lists := func(k methodKind) bool { return k.list }
 	for _, act := range []struct {
 		key   string
 		given bool
-		on    func(kind) bool
+		on    func(methodKind) bool
 		what  string
 	}{
 		{"end", r.End, streams, "streams"},
@@ -73,12 +73,12 @@ func (r *Rule) checkMethod() error {
 		}
 	}
 	for _, a := range slices.Concat(r.Set, r.Where) {
-		if !slices.ContainsFunc(kinds, func(k kind) bool { return k.has(a.Path, jsonOf(a.Value)) }) {
+		if !slices.ContainsFunc(kinds, func(k methodKind) bool { return k.has(a.Path, jsonOf(a.Value)) }) {
 			return fmt.Errorf("%s=%s: no answer of %s has that field with such a value", a.Path, a.Value, r.Method)
 		}
 	}
 	for _, path := range r.Unset {
-		if !slices.ContainsFunc(kinds, func(k kind) bool { return k.has(path, nil) }) {
+		if !slices.ContainsFunc(kinds, func(k methodKind) bool { return k.has(path, nil) }) {
 			return fmt.Errorf("unset=%s: no answer of %s has that field", path, r.Method)
 		}
 	}
@@ -88,9 +88,9 @@ func (r *Rule) checkMethod() error {
 	return nil
 }
 
-// has reports whether what is changed may have a value at a path of names and of indices of
-// lists; nil is any value.
-func (k kind) has(path string, value any) bool {
+// has reports whether message accepts a value at a path of field names and list indices; nil
+// stands for any value.
+func (k methodKind) has(path string, value any) bool {
 	for _, name := range slices.Backward(strings.Split(path, ".")) {
 		if _, err := strconv.Atoi(name); err == nil {
 			value = []any{value}

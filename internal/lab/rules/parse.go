@@ -23,7 +23,7 @@ const (
 	maxRepeat  = 1000
 )
 
-// keys are those of a rule.
+// keys has a setter for each key of a rule.
 var keys = map[string]func(r *Rule, value string) error{
 	"method":      func(r *Rule, v string) error { return pattern(&r.Method, v) },
 	"pod":         func(r *Rule, v string) error { return pattern(&r.Pod, v) },
@@ -77,7 +77,7 @@ func Parse(source, text string) (Rule, error) {
 		if !ok {
 			value = "true"
 		}
-		if err := r.put(key, value); err != nil {
+		if err := r.setKey(key, value); err != nil {
 			return r, fmt.Errorf("%s: %w", source, err)
 		}
 	}
@@ -156,7 +156,7 @@ func ParseFile(name string, data []byte) ([]Rule, error) {
 				if v.Kind != yaml.ScalarNode {
 					return nil, fmt.Errorf("%s:%d: %s: want a value", name, v.Line, key.Value)
 				}
-				if err := r.put(key.Value, v.Value); err != nil {
+				if err := r.setKey(key.Value, v.Value); err != nil {
 					return nil, fmt.Errorf("%s:%d: %w", name, v.Line, err)
 				}
 			}
@@ -169,7 +169,7 @@ func ParseFile(name string, data []byte) ([]Rule, error) {
 	return all, nil
 }
 
-func (r *Rule) put(key, value string) error {
+func (r *Rule) setKey(key, value string) error {
 	set, ok := keys[key]
 	if !ok {
 		if len(kindsOf(key)) > 0 {

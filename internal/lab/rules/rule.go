@@ -12,7 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/lab/trace"
 )
 
-// Rule is what goes wrong with which calls. Empty fields match all.
+// Rule is a fault to inject, and the calls that it is injected into. A field without a value
+// matches every call, or does nothing.
 type Rule struct {
 	// Source is where the rule was read: FILE:LINE, or the flag.
 	Source string
@@ -23,19 +24,21 @@ type Rule struct {
 	// Container is a pattern.
 	Container string
 	Caller    string // pid, or pattern of a name
-	// First and Last are of the matching calls that the rule is for, from 1; 0 for no limit.
+	// First and Last bound the matching calls for which the rule fires, counted from 1; 0 for no
+	// limit.
 	First, Last int
-	// Probability is of a matching call, with Seed; 0 for every one.
+	// Probability is that of the rule firing for a matching call, from 0 to 1, drawn with Seed;
+	// 0 means always.
 	Probability float64
 	Seed        uint64
-	// From and Until are since the rule was added; Until is 0 for no end.
+	// From and Until bound the time since the rule was added; Until is 0 for no end.
 	From, Until time.Duration
-	// Where has to be so of an answer, or of an entry of a list, that is changed.
+	// Where are the fields that an answer, or an entry of a list, must have to be changed.
 	Where []Assignment
 
 	Error   codes.Code // OK for none
 	Message string     // of Error and Lost
-	// DelayMin and DelayMax are before the call, or before each message of a stream.
+	// DelayMin and DelayMax bound the delay before the call, or before each message of a stream.
 	DelayMin, DelayMax time.Duration
 	Hang               bool       // until the caller gives up, or the rule is removed; with Lost after the runtime did the work
 	Lost               codes.Code // the answer, after the runtime did the work; OK for not
@@ -90,8 +93,8 @@ func (r *Rule) endsCall() bool {
 	return r.Error != codes.OK || r.Hang || r.End || r.Close
 }
 
-// ends reports whether nothing is left of a call that other rules could be for.
-func (r *Rule) ends(c Call) bool {
+// isFinal reports whether the rule leaves nothing of a call for the rules after it.
+func (r *Rule) isFinal(c Call) bool {
 	switch {
 	case c.Message:
 		return r.Drop
@@ -101,9 +104,9 @@ func (r *Rule) ends(c Call) bool {
 	return r.endsCall()
 }
 
-// acts reports whether the rule does something with a call: what is of messages does nothing
-// with a call that has one answer.
-func (r *Rule) acts(c Call) bool {
+// hasEffectOn reports whether the rule does something with a call: one for the messages of a
+// stream does nothing with a call that has one answer.
+func (r *Rule) hasEffectOn(c Call) bool {
 	changes := r.Repeat > 0 || r.DelayMax > 0 || r.changesFields() || c.List && r.changesEntries()
 	switch {
 	case !c.Stream:
@@ -114,10 +117,10 @@ func (r *Rule) acts(c Call) bool {
 	return c.Message && (changes || r.Drop || r.Reorder)
 }
 
-// matches reports whether a call is one that the rule is for, whatever its number. elapsed is
-// since the rule was added.
+// matches reports whether the rule is for a call, whatever First, Last and Probability. elapsed is
+// the time since the rule was added.
 func (r *Rule) matches(c Call, elapsed time.Duration) bool {
-	if !matchText(r.Method, c.Method) || elapsed < r.From || r.Until > 0 && elapsed >= r.Until || !r.acts(c) {
+	if !matchText(r.Method, c.Method) || elapsed < r.From || r.Until > 0 && elapsed >= r.Until || !r.hasEffectOn(c) {
 		return false
 	}
 	if r.Caller != "" && r.Caller != strconv.Itoa(c.Caller.PID) && !matchText(r.Caller, c.Caller.Comm) {

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Counted is a rule of a Set, with what it did.
+// Counted is a rule of a Set, with its counts.
 type Counted struct {
 	Rule
 	// Number is the rule's own in its set, from 1. No other rule has it, also after the rule
 	// is removed.
-	Number int
-	Seen   int // calls that matched
-	Fired  int
+	Number  int
+	Matched int // calls that matched
+	Fired   int
 
 	added    time.Duration // when
 	followed bool          // by Follow
 }
 
-// Set is rules that count. The zero value has none.
+// Set is an ordered set of rules with their counts. The zero value is empty.
 type Set struct {
 	Rules []*Counted // in the order in which they act
 	last  int        // number
@@ -28,7 +28,7 @@ type Set struct {
 	unfollowed bool
 }
 
-// NewSet returns a set of rules that have not fired.
+// NewSet returns a set of rules whose counts are 0.
 func NewSet(all []Rule) *Set {
 	s := &Set{}
 	s.Rules = s.renew(nil, all, false, 0)
@@ -52,7 +52,7 @@ func (s *Set) Apply(c Change, elapsed time.Duration) error {
 		}
 	}
 	kept, removed := s.split(func(r *Counted) bool { return c.RemoveAll || slices.Contains(c.Remove, r.Number) })
-	if err := fits(kept, c.Add); err != nil {
+	if err := checkCount(kept, c.Add); err != nil {
 		return err
 	}
 	s.unfollowed = s.unfollowed || c.RemoveAll
@@ -72,7 +72,7 @@ func (s *Set) Follow(all []Rule, elapsed time.Duration) (bool, error) {
 	if at < 0 {
 		at = len(kept)
 	}
-	if err := fits(kept, all); err != nil {
+	if err := checkCount(kept, all); err != nil {
 		return false, err
 	}
 	s.Rules = slices.Insert(kept, at, s.renew(removed, all, true, elapsed)...)
@@ -91,8 +91,8 @@ func (s *Set) split(removes func(*Counted) bool) (kept, removed []*Counted) {
 	return kept, removed
 }
 
-// fits returns an error if rules are too many.
-func fits(kept []*Counted, fresh []Rule) error {
+// checkCount returns an error if rules are too many.
+func checkCount(kept []*Counted, fresh []Rule) error {
 	if n := len(kept) + len(fresh); n > maxRules {
 		return fmt.Errorf("%d rules, more than %d", n, maxRules)
 	}
@@ -108,7 +108,7 @@ func (s *Set) renew(removed []*Counted, all []Rule, followed bool, elapsed time.
 		if i := slices.IndexFunc(removed, func(old *Counted) bool { return old.Text == rule.Text }); i >= 0 {
 			old := removed[i]
 			removed = slices.Delete(slices.Clone(removed), i, i+1)
-			r.Number, r.Seen, r.Fired, r.added = old.Number, old.Seen, old.Fired, old.added
+			r.Number, r.Matched, r.Fired, r.added = old.Number, old.Matched, old.Fired, old.added
 		} else {
 			s.last++
 			r.Number = s.last
@@ -127,17 +127,17 @@ func (s *Set) Decide(c Call, elapsed time.Duration) []*Firing {
 		if !r.matches(c, elapsed-r.added) {
 			continue
 		}
-		r.Seen++
-		if ended || r.Seen < r.First || r.Last > 0 && r.Seen > r.Last {
+		r.Matched++
+		if ended || r.Matched < r.First || r.Last > 0 && r.Matched > r.Last {
 			continue
 		}
-		if r.Probability > 0 && draw(r.Seed, r.Number, r.Seen) >= r.Probability {
+		if r.Probability > 0 && draw(r.Seed, r.Number, r.Matched) >= r.Probability {
 			continue
 		}
 		r.Fired++
-		delay := r.DelayMin + time.Duration(draw(r.Seed, r.Number, -r.Seen)*float64(r.DelayMax-r.DelayMin))
+		delay := r.DelayMin + time.Duration(draw(r.Seed, r.Number, -r.Matched)*float64(r.DelayMax-r.DelayMin))
 		fired = append(fired, &Firing{Rule: &r.Rule, Number: r.Number, Count: r.Fired, Delay: delay})
-		ended = r.ends(c)
+		ended = r.isFinal(c)
 	}
 	return fired
 }
@@ -150,7 +150,7 @@ type Firing struct {
 	Delay  time.Duration // as drawn
 }
 
-// draw returns a number from 0 to less than 1 that is of a seed, a rule and a call.
+// draw returns a number in [0, 1), always the same for a seed, a rule and a call.
 func draw(seed uint64, rule, call int) float64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%d/%d", seed, rule, call)

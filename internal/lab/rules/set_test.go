@@ -11,7 +11,7 @@ import (
 func shown(s *Set) string {
 	var all []string
 	for _, r := range s.Rules {
-		all = append(all, fmt.Sprintf("%d:%s:%d/%d", r.Number, r.Message, r.Seen, r.Fired))
+		all = append(all, fmt.Sprintf("%d:%s:%d/%d", r.Number, r.Message, r.Matched, r.Fired))
 	}
 	return strings.Join(all, " ")
 }

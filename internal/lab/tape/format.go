@@ -102,7 +102,7 @@ const eventsCall = "GetContainerEvents"
 // methods are the calls that are recorded, by the CRI's name.
 var methods = sync.OnceValue(func() map[string]method {
 	known := map[string]method{}
-	for full, m := range trace.MethodsOfCRI() {
+	for full, m := range trace.CRIMethods() {
 		if name := path.Base(full); questions[name] != nil || name == eventsCall {
 			known[name] = method{full: full, in: m.Request, out: m.Response}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/podctl/podctl/internal/lab/relay"
 )
 
-// Entry is one call as it is shown.
+// Entry is one call as it is printed.
 type Entry struct {
 	ID              uint64
 	Start           time.Time
@@ -52,7 +52,7 @@ type inFlight struct {
 // Tracer makes entries of calls. It is not safe for concurrent use.
 type Tracer struct {
 	Names Names
-	// Secrets shows them.
+	// Secrets shows secret values instead of masking them.
 	Secrets bool
 
 	calls map[uint64]*inFlight
@@ -60,11 +60,11 @@ type Tracer struct {
 
 // Began notes a call.
 func (t *Tracer) Began(c *relay.Call) {
-	service, name := cutMethod(c.Method)
+	service, name := splitMethod(c.Method)
 	if t.calls == nil {
 		t.calls = map[uint64]*inFlight{}
 	}
-	m := MethodsOfCRI()[c.Method]
+	m := CRIMethods()[c.Method]
 	t.calls[c.ID] = &inFlight{method: m, entry: Entry{
 		ID: c.ID, Start: c.Start, Caller: c.Caller, Service: service, Method: name, Timeout: c.Timeout, Stream: m.Stream, secrets: t.Secrets,
 	}}
@@ -79,17 +79,17 @@ func (t *Tracer) Message(c *relay.Call, from relay.Side, m relay.Message) {
 	if from == relay.FromCaller {
 		call.request = decode(call.method.Request, m.Data)
 		call.entry.Target = t.Names.Target(call.request, nil)
-		call.entry.request = shown(call.request, m)
+		call.entry.request = retained(call.request, m)
 		return
 	}
 	call.response = decode(call.method.Response, m.Data)
 	t.Names.Learn(call.request, call.response)
 	if !call.entry.Stream { // else it is one of many
-		call.entry.response = shown(call.response, m)
+		call.entry.response = retained(call.response, m)
 	}
 }
 
-func shown(m proto.Message, of relay.Message) proto.Message {
+func retained(m proto.Message, of relay.Message) proto.Message {
 	if of.Size > maxShown {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestResultShowsTheFieldsThatMatter(t *testing.T) {
-	for want, call := range map[string]made{
+	for want, call := range map[string]testCall{
 		"ok, grace 30s": {method: runtimeService + "StopContainer", request: &runtimeapi.StopContainerRequest{ContainerId: "c", Timeout: 30}},
 		"ok, handler kata, attempt 2, 3f9c21aa00000": {
 			method: runtimeService + "RunPodSandbox",

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func stop(t *testing.T) *Entry {
 	tracer := &Tracer{}
 	tracer.Names.sandbox(sandboxID, "default", "web")
-	e := add(t, tracer, made{
+	e := add(t, tracer, testCall{
 		method: runtimeService + "StopPodSandbox", request: &runtimeapi.StopPodSandboxRequest{PodSandboxId: sandboxID},
 		took: 412 * time.Millisecond, code: codes.DeadlineExceeded, status: "shim does not answer", caller: relay.Caller{PID: 812, Comm: "kubelet"},
 	})

@@ -13,8 +13,8 @@ import (
 // begin is when the calls of the tests begin.
 var begin = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// made is a call of a test.
-type made struct {
+// testCall is a call of a test.
+type testCall struct {
 	method            string
 	request, response proto.Message
 	took              time.Duration
@@ -31,7 +31,7 @@ const (
 var nextID uint64
 
 // add lets a tracer see a whole call.
-func add(t *testing.T, tracer *Tracer, m made) *Entry {
+func add(t *testing.T, tracer *Tracer, m testCall) *Entry {
 	t.Helper()
 	nextID++
 	c := &relay.Call{ID: nextID, Caller: m.caller, Method: m.method, Start: begin}

@@ -36,11 +36,11 @@ func messageJSON(m proto.Message, secrets bool) any {
 	tree = parseInfo(tree)
 	masked, all := secret.AnswerAndValues(tree, func(string) bool { return true })
 	if len(all) == 0 {
-		return hider{}.hide(masked)
+		return masker{}.mask(masked)
 	}
 	tree, named := secret.AnswerAndValues(tree, secret.NamesOf(nil))
-	h := hider{texts: maskOf(named), arguments: maskOf(all)}
-	return h.hide(tree)
+	h := masker{texts: maskOf(named), arguments: maskOf(all)}
+	return h.mask(tree)
 }
 
 // maskOf masks values, and the texts that are base64 in them: that is how encoding/json
@@ -127,24 +127,24 @@ func parseInfo(tree any) any {
 	return answer
 }
 
-// hidden are fields, in lower case, that are secrets or may hold what a container knows:
+// maskedFields are fields, in lower case, that are secrets or may hold what a container knows:
 // credentials of registries, output and arguments of commands, and the URLs of streams,
 // which are all that is needed to connect.
-var hidden = map[string]bool{
+var maskedFields = map[string]bool{
 	"password": true, "auth": true, "identitytoken": true, "registrytoken": true,
 	"stdout": true, "stderr": true, "cmd": true, "url": true,
 }
 
-// hider hides what a request and its answer do not mark as secret.
-type hider struct {
+// masker masks the fields, variables and texts of a request and its answer that may be secret.
+type masker struct {
 	texts     *secret.Mask // values of variables that are named as secrets
 	arguments *secret.Mask // values of all variables
 }
 
-// hide returns a copy of a tree without the values of hidden fields and of environment
+// mask returns a copy of a tree without the values of maskedFields and of environment
 // variables, any of which may be from a Secret, and without those values in the command
 // lines of containers, which are expanded with them.
-func (h hider) hide(tree any) any {
+func (h masker) mask(tree any) any {
 	switch tree := tree.(type) {
 	case map[string]any:
 		masked := make(map[string]any, len(tree))
@@ -153,30 +153,30 @@ func (h hider) hide(tree any) any {
 		}
 		return masked
 	case []any:
-		return each(tree, h.hide)
+		return each(tree, h.mask)
 	case string:
 		return maskText(tree, h.texts)
 	}
 	return tree
 }
 
-func (h hider) field(key string, value any) any {
+func (h masker) field(key string, value any) any {
 	list, isList := value.([]any)
 	_, isText := value.(string)
 	switch {
-	case hidden[key] && (isText || isList), key == "headers": // for registries
+	case maskedFields[key] && (isText || isList), key == "headers": // for registries
 		return secret.Placeholder
 	case (key == "envs" || key == "env") && isList:
-		return each(list, hideVariable)
+		return each(list, maskVariable)
 	case (key == "args" || key == "command") && isList:
 		return each(list, func(argument any) any {
 			if text, ok := argument.(string); ok {
 				return maskText(text, h.arguments)
 			}
-			return h.hide(argument)
+			return h.mask(argument)
 		})
 	}
-	return h.hide(value)
+	return h.mask(value)
 }
 
 func each(list []any, f func(any) any) []any {
@@ -187,9 +187,9 @@ func each(list []any, f func(any) any) []any {
 	return mapped
 }
 
-// hideVariable returns an environment variable without its value: NAME=VALUE, or an object
+// maskVariable returns an environment variable without its value: NAME=VALUE, or an object
 // with a key or a name.
-func hideVariable(variable any) any {
+func maskVariable(variable any) any {
 	switch v := variable.(type) {
 	case string:
 		name, _, _ := strings.Cut(v, "=")

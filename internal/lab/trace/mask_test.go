@@ -18,7 +18,7 @@ const (
 )
 
 // secretCalls are calls that hold the canary, by the place that it is in.
-var secretCalls = map[string]made{
+var secretCalls = map[string]testCall{
 	"environment variable": {method: runtimeService + "CreateContainer", request: &runtimeapi.CreateContainerRequest{
 		Config: &runtimeapi.ContainerConfig{Envs: []*runtimeapi.KeyValue{{Key: "GREETING", Value: []byte(canary)}}},
 	}},
@@ -101,7 +101,7 @@ func everything(t *testing.T, e *Entry) string {
 }
 
 func TestWhatIsNoSecretIsShown(t *testing.T) {
-	e := add(t, &Tracer{}, made{method: runtimeService + "CreateContainer", request: &runtimeapi.CreateContainerRequest{
+	e := add(t, &Tracer{}, testCall{method: runtimeService + "CreateContainer", request: &runtimeapi.CreateContainerRequest{
 		PodSandboxId: "sandbox",
 		Config: &runtimeapi.ContainerConfig{
 			Metadata: &runtimeapi.ContainerMetadata{Name: "web"}, Args: []string{"--port", "8080"}, Labels: map[string]string{"app": "shop"},
@@ -114,7 +114,7 @@ func TestWhatIsNoSecretIsShown(t *testing.T) {
 			t.Errorf("%s is missing: %s", want, text)
 		}
 	}
-	exec := add(t, &Tracer{}, made{method: runtimeService + "Exec", request: &runtimeapi.ExecRequest{Cmd: []string{"sh", "-c", "x"}, Stdout: true}})
+	exec := add(t, &Tracer{}, testCall{method: runtimeService + "Exec", request: &runtimeapi.ExecRequest{Cmd: []string{"sh", "-c", "x"}, Stdout: true}})
 	if text := everything(t, exec); !strings.Contains(text, `"stdout":true`) || !strings.Contains(text, "sh …") {
 		t.Error(text)
 	}

@@ -17,9 +17,9 @@ type Method struct {
 	Stream            bool // of answers
 }
 
-// MethodsOfCRI returns the methods of the CRI by their names on the wire. They are read when they
-// are first asked for.
-var MethodsOfCRI = sync.OnceValue(func() map[string]Method {
+// CRIMethods returns the methods of the CRI by full name: /runtime.v1.RuntimeService/Version. The
+// first call reads them from the protobuf descriptors.
+var CRIMethods = sync.OnceValue(func() map[string]Method {
 	all := map[string]Method{}
 	for _, name := range []protoreflect.FullName{"runtime.v1.RuntimeService", "runtime.v1.ImageService"} {
 		found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
@@ -54,8 +54,8 @@ func decode(t protoreflect.MessageType, data []byte) proto.Message {
 	return m
 }
 
-// cutMethod splits /SERVICE/METHOD.
-func cutMethod(full string) (service, name string) {
+// splitMethod splits /SERVICE/METHOD.
+func splitMethod(full string) (service, name string) {
 	service, name, ok := strings.Cut(strings.TrimPrefix(full, "/"), "/")
 	if !ok {
 		return "", service
@@ -63,11 +63,11 @@ func cutMethod(full string) (service, name string) {
 	return service, name
 }
 
-// Methods returns the names of the methods of the CRI, sorted.
-func Methods() []string {
+// MethodNames returns the names of the methods of the CRI without the service, sorted.
+func MethodNames() []string {
 	var names []string
-	for full := range MethodsOfCRI() {
-		_, name := cutMethod(full)
+	for full := range CRIMethods() {
+		_, name := splitMethod(full)
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -77,7 +77,7 @@ func Methods() []string {
 // MessagesOf returns an empty request and answer of a method, by its name on the wire, and
 // whether it streams answers; nil for one that is not of the CRI.
 func MessagesOf(full string) (request, response proto.Message, stream bool) {
-	m, ok := MethodsOfCRI()[full]
+	m, ok := CRIMethods()[full]
 	if !ok {
 		return nil, nil, false
 	}

@@ -157,15 +157,15 @@ func (n *Names) Target(request, response proto.Message) Target {
 		}
 		return t
 	case *runtimeapi.ListContainersRequest:
-		return n.either(q.GetFilter().GetId(), q.GetFilter().GetPodSandboxId())
+		return n.targetByID(q.GetFilter().GetId(), q.GetFilter().GetPodSandboxId())
 	case *runtimeapi.ListPodSandboxRequest:
-		return n.either("", q.GetFilter().GetId())
+		return n.targetByID("", q.GetFilter().GetId())
 	}
 	if q, ok := request.(interface{ GetContainerId() string }); ok && q.GetContainerId() != "" {
-		return n.either(q.GetContainerId(), "")
+		return n.targetByID(q.GetContainerId(), "")
 	}
 	if q, ok := request.(interface{ GetPodSandboxId() string }); ok {
-		return n.either("", q.GetPodSandboxId())
+		return n.targetByID("", q.GetPodSandboxId())
 	}
 	if q, ok := request.(interface{ GetImage() *runtimeapi.ImageSpec }); ok {
 		return Target{Image: q.GetImage().GetImage()}
@@ -173,7 +173,7 @@ func (n *Names) Target(request, response proto.Message) Target {
 	return Target{}
 }
 
-func (n *Names) either(containerID, sandboxID string) Target {
+func (n *Names) targetByID(containerID, sandboxID string) Target {
 	if containerID == "" {
 		return n.sandboxTarget(sandboxID)
 	}

@@ -149,7 +149,7 @@ func checkFilter(f trace.Filter) error {
 	if wrong := f.Check(); wrong != "" {
 		return &shell.UsageError{Message: fmt.Sprintf("%q is not a pattern", wrong), Advice: "a * stands for any characters, a ? for one: 'List*'"}
 	}
-	methods := trace.Methods()
+	methods := trace.MethodNames()
 	for _, m := range f.Methods {
 		isKnown := slices.ContainsFunc(methods, func(known string) bool { return strings.EqualFold(known, m) })
 		if near := suggest.Word(m, methods); !isKnown && near != "" && !strings.ContainsAny(m, "*?[") {

@@ -46,6 +46,6 @@ func ReadRules(file string) (all []rules.Rule, data []byte, err error) {
 // PrintRules prints what each rule of a proxy or a simulated runtime that ends has done.
 func PrintRules(e *Env, all []rules.Counted) {
 	for _, r := range all {
-		fmt.Fprintf(e.Errw, "rule %d, %s %s: matched %d, fired %d\n", r.Number, output.OneLine(r.Source), r.Method, r.Seen, r.Fired)
+		fmt.Fprintf(e.Errw, "rule %d, %s %s: matched %d, fired %d\n", r.Number, output.OneLine(r.Source), r.Method, r.Matched, r.Fired)
 	}
 }
