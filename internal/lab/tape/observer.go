@@ -18,21 +18,21 @@ type Observer struct {
 	Now    func() time.Time
 
 	mu    sync.Mutex
-	calls map[uint64]*seenCall
+	calls map[uint64]*callInFlight
 	err   error
 }
 
 var _ relay.Observer = (*Observer)(nil)
 
-// seenCall is a call in flight.
-type seenCall struct {
+// callInFlight is a call in flight.
+type callInFlight struct {
 	request, response []byte
 	answered          bool
-	// lost: a message was not kept.
+	// lost reports whether a message was not kept: the call is not recorded.
 	lost bool
 }
 
-// Err is ErrFull if the tape was full, and what came later is not on it.
+// Err returns ErrFull if the tape became full: later calls are not on it. It returns nil otherwise.
 func (o *Observer) Err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,9 +47,9 @@ func (o *Observer) Began(c *relay.Call) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.calls == nil {
-		o.calls = map[uint64]*seenCall{}
+		o.calls = map[uint64]*callInFlight{}
 	}
-	o.calls[c.ID] = &seenCall{}
+	o.calls[c.ID] = &callInFlight{}
 }
 
 // Message implements relay.Observer.

@@ -8,60 +8,60 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// question is what a call asks, and how it is answered from an answer to more than that.
+// question is a kind of call, and how a call is answered from the recorded answer to a wider one.
 type question struct {
-	// of returns what a request is about: the id of a status, "" for all.
-	of func(request []byte) (string, error)
-	// narrow returns the part of the answer about that which the request asks for.
+	// idOf returns the id whose status a request asks for, "" for any other request.
+	idOf func(request []byte) (string, error)
+	// narrow returns the part of a recorded answer that the request asks for.
 	narrow func(request, answer []byte) ([]byte, error)
 }
 
 // questions are the calls that are recorded and served, by the CRI's name.
 var questions = map[string]*question{
-	"Version":       whole[runtimeapi.VersionRequest, runtimeapi.VersionResponse](nil),
-	"RuntimeConfig": whole[runtimeapi.RuntimeConfigRequest, runtimeapi.RuntimeConfigResponse](nil),
-	"ImageFsInfo":   whole[runtimeapi.ImageFsInfoRequest, runtimeapi.ImageFsInfoResponse](nil),
-	"Status": whole(func(q *runtimeapi.StatusRequest, a *runtimeapi.StatusResponse) {
+	"Version":       runtimeQuestion[runtimeapi.VersionRequest, runtimeapi.VersionResponse](nil),
+	"RuntimeConfig": runtimeQuestion[runtimeapi.RuntimeConfigRequest, runtimeapi.RuntimeConfigResponse](nil),
+	"ImageFsInfo":   runtimeQuestion[runtimeapi.ImageFsInfoRequest, runtimeapi.ImageFsInfoResponse](nil),
+	"Status": runtimeQuestion(func(q *runtimeapi.StatusRequest, a *runtimeapi.StatusResponse) {
 		if !q.Verbose {
 			a.Info = nil
 		}
 	}),
-	"PodSandboxStatus": about((*runtimeapi.PodSandboxStatusRequest).GetPodSandboxId, func(q *runtimeapi.PodSandboxStatusRequest, a *runtimeapi.PodSandboxStatusResponse) {
+	"PodSandboxStatus": questionByID((*runtimeapi.PodSandboxStatusRequest).GetPodSandboxId, func(q *runtimeapi.PodSandboxStatusRequest, a *runtimeapi.PodSandboxStatusResponse) {
 		if !q.Verbose {
 			a.Info = nil
 		}
 	}),
-	"ContainerStatus": about((*runtimeapi.ContainerStatusRequest).GetContainerId, func(q *runtimeapi.ContainerStatusRequest, a *runtimeapi.ContainerStatusResponse) {
+	"ContainerStatus": questionByID((*runtimeapi.ContainerStatusRequest).GetContainerId, func(q *runtimeapi.ContainerStatusRequest, a *runtimeapi.ContainerStatusResponse) {
 		if !q.Verbose {
 			a.Info = nil
 		}
 	}),
-	"ListPodSandbox": whole(func(q *runtimeapi.ListPodSandboxRequest, a *runtimeapi.ListPodSandboxResponse) {
+	"ListPodSandbox": runtimeQuestion(func(q *runtimeapi.ListPodSandboxRequest, a *runtimeapi.ListPodSandboxResponse) {
 		f := q.GetFilter()
 		a.Items = slices.DeleteFunc(a.Items, func(s *runtimeapi.PodSandbox) bool {
 			return differs(f.GetId(), s.GetId()) || f.GetState() != nil && f.GetState().GetState() != s.GetState() || !selects(f.GetLabelSelector(), s.GetLabels())
 		})
 	}),
-	"ListContainers": whole(func(q *runtimeapi.ListContainersRequest, a *runtimeapi.ListContainersResponse) {
+	"ListContainers": runtimeQuestion(func(q *runtimeapi.ListContainersRequest, a *runtimeapi.ListContainersResponse) {
 		f := q.GetFilter()
 		a.Containers = slices.DeleteFunc(a.Containers, func(c *runtimeapi.Container) bool {
 			return differs(f.GetId(), c.GetId()) || differs(f.GetPodSandboxId(), c.GetPodSandboxId()) ||
 				f.GetState() != nil && f.GetState().GetState() != c.GetState() || !selects(f.GetLabelSelector(), c.GetLabels())
 		})
 	}),
-	"ListContainerStats": whole(func(q *runtimeapi.ListContainerStatsRequest, a *runtimeapi.ListContainerStatsResponse) {
+	"ListContainerStats": runtimeQuestion(func(q *runtimeapi.ListContainerStatsRequest, a *runtimeapi.ListContainerStatsResponse) {
 		f := q.GetFilter()
 		a.Stats = slices.DeleteFunc(a.Stats, func(s *runtimeapi.ContainerStats) bool {
 			return differs(f.GetId(), s.GetAttributes().GetId()) || !selects(f.GetLabelSelector(), s.GetAttributes().GetLabels())
 		})
 	}),
-	"ListPodSandboxStats": whole(func(q *runtimeapi.ListPodSandboxStatsRequest, a *runtimeapi.ListPodSandboxStatsResponse) {
+	"ListPodSandboxStats": runtimeQuestion(func(q *runtimeapi.ListPodSandboxStatsRequest, a *runtimeapi.ListPodSandboxStatsResponse) {
 		f := q.GetFilter()
 		a.Stats = slices.DeleteFunc(a.Stats, func(s *runtimeapi.PodSandboxStats) bool {
 			return differs(f.GetId(), s.GetAttributes().GetId()) || !selects(f.GetLabelSelector(), s.GetAttributes().GetLabels())
 		})
 	}),
-	"ListImages": whole(func(q *runtimeapi.ListImagesRequest, a *runtimeapi.ListImagesResponse) {
+	"ListImages": runtimeQuestion(func(q *runtimeapi.ListImagesRequest, a *runtimeapi.ListImagesResponse) {
 		if name := q.GetFilter().GetImage().GetImage(); name != "" {
 			a.Images = slices.DeleteFunc(a.Images, func(i *runtimeapi.Image) bool { return !isNamed(i, name) })
 		}
@@ -74,16 +74,17 @@ type message[M any] interface {
 	proto.Message
 }
 
-// whole is a question about all that there is. narrow changes an answer to a question without a
-// filter, and with everything, to that of a request; nil if there is nothing to change.
-func whole[Q, A any, PQ message[Q], PA message[A]](narrow func(PQ, PA)) *question {
-	return about(func(PQ) string { return "" }, narrow)
+// runtimeQuestion returns a question about the whole runtime. narrow reduces an answer without a
+// filter, and with the verbose part, to that of a request; nil leaves it as it is.
+func runtimeQuestion[Q, A any, PQ message[Q], PA message[A]](narrow func(PQ, PA)) *question {
+	return questionByID(func(PQ) string { return "" }, narrow)
 }
 
-// about is a question about what id returns of a request.
-func about[Q, A any, PQ message[Q], PA message[A]](id func(PQ) string, narrow func(PQ, PA)) *question {
+// questionByID returns a question about the sandbox or container whose id is in a request. narrow
+// is that of runtimeQuestion.
+func questionByID[Q, A any, PQ message[Q], PA message[A]](id func(PQ) string, narrow func(PQ, PA)) *question {
 	return &question{
-		of: func(request []byte) (string, error) {
+		idOf: func(request []byte) (string, error) {
 			var q Q
 			err := proto.Unmarshal(request, PQ(&q))
 			return id(&q), err

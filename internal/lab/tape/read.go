@@ -61,7 +61,7 @@ func unzip(name string, r io.Reader) (*bufio.Reader, error) {
 }
 
 func readTape(name string, text *bufio.Reader) (*Tape, error) {
-	t := &reader{tape: &Tape{byTopic: map[topic][]int{}}, lines: text, dirs: map[string]bool{}}
+	t := &reader{tape: &Tape{byQuestion: map[questionKey][]int{}}, lines: text, dirs: map[string]bool{}}
 	if err := t.read(); err != nil {
 		return nil, readError(name, max(t.line, 1), err)
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/podctl/podctl/internal/pods/arrival"
 )
 
-// Tape is a recording that was read. It is not changed any more.
+// Tape is a recording that was read. It is immutable, and so safe for concurrent use.
 type Tape struct {
 	Header Header
-	// calls are in the order of their answers. byTopic are their numbers, ascending.
-	calls   []Call
-	byTopic map[topic][]int
+	// calls are in the order of their answers. byQuestion has their indices, ascending.
+	calls      []Call
+	byQuestion map[questionKey][]int
 	// owners and node are nil, and files are none, if they were not recorded.
 	owners *owners.Saved
 	node   *arrival.Saved
@@ -28,8 +28,8 @@ type Tape struct {
 	end time.Time
 }
 
-// topic is what a call asks.
-type topic struct{ method, about string }
+// questionKey is what a call asks.
+type questionKey struct{ method, subject string }
 
 // End is when the recording ended: by then everything on it had been answered.
 func (t *Tape) End() time.Time { return t.end }
@@ -45,19 +45,19 @@ func (t *Tape) add(name string, c Call) error {
 	about := ""
 	if q := questions[name]; q != nil {
 		var err error
-		if about, err = q.of(c.Request); err != nil {
+		if about, err = q.idOf(c.Request); err != nil {
 			return err
 		}
 	}
-	at := topic{name, about}
-	t.byTopic[at] = append(t.byTopic[at], len(t.calls))
+	at := questionKey{name, about}
+	t.byQuestion[at] = append(t.byQuestion[at], len(t.calls))
 	t.calls = append(t.calls, c)
 	return nil
 }
 
-// last returns the last answer to a question that had come at a time, nil if none had.
-func (t *Tape) last(about topic, at time.Time) *Call {
-	numbers := t.byTopic[about]
+// lastAnswer returns the last answer to a question that had come at a time, nil if none had.
+func (t *Tape) lastAnswer(about questionKey, at time.Time) *Call {
+	numbers := t.byQuestion[about]
 	n := sort.Search(len(numbers), func(i int) bool { return t.calls[numbers[i]].At.After(at) })
 	if n == 0 {
 		return nil
@@ -75,11 +75,11 @@ func (t *Tape) Answer(name string, request []byte, at time.Time) ([]byte, error)
 	if q == nil {
 		return nil, notRecorded(name)
 	}
-	about, err := q.of(request)
+	about, err := q.idOf(request)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	c := t.last(topic{name, about}, at)
+	c := t.lastAnswer(questionKey{name, about}, at)
 	switch {
 	case c == nil:
 		return nil, notRecorded(name)

@@ -27,7 +27,7 @@ type Writer struct {
 	mu    sync.Mutex
 	lines []line
 	// last are the newest answers, by what was asked.
-	last  map[topic][]byte
+	last  map[questionKey][]byte
 	size  int // of the lines, in bytes
 	at    int64
 	count Count
@@ -55,7 +55,7 @@ const maxRecorded = maxTotal - maxTotal/8
 // here.
 func NewWriter(h Header) *Writer {
 	h.Format, h.Version, h.Start = formatName, formatVersion, h.Start.UTC()
-	return &Writer{header: h, last: map[topic][]byte{}}
+	return &Writer{header: h, last: map[questionKey][]byte{}}
 }
 
 // Add adds an answer. One that repeats the last answer to the same question is left out, and so
@@ -68,7 +68,7 @@ func (w *Writer) Add(c Call) error {
 		return nil
 	}
 	l := line{Took: c.Took.Nanoseconds(), Call: name}
-	about := topic{method: name}
+	about := questionKey{method: name}
 	request, err := toJSON(m.in, c.Request)
 	if err != nil {
 		return fmt.Errorf("record request of %s: %w", name, err)
@@ -80,7 +80,7 @@ func (w *Writer) Add(c Call) error {
 		l.Request = request
 	}
 	if q := questions[name]; q != nil {
-		if about.about, err = q.of(c.Request); err != nil {
+		if about.subject, err = q.idOf(c.Request); err != nil {
 			return fmt.Errorf("record request of %s: %w", name, err)
 		}
 	}
@@ -150,7 +150,7 @@ func (w *Writer) add(l line, size int) error {
 }
 
 // addCall adds the line of a call. w.mu is held.
-func (w *Writer) addCall(about topic, l line, at time.Time) error {
+func (w *Writer) addCall(about questionKey, l line, at time.Time) error {
 	told := l.Answer
 	if l.Error != nil {
 		told = []byte(l.Error.Code + " " + l.Error.Text)
