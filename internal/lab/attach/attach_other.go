@@ -61,20 +61,20 @@ func (*Swap) Undo() error { return errLinux }
 // Manual returns no command.
 func (*Swap) Manual() string { return "" }
 
-// Guard is the process that undoes a swap.
-type Guard struct{}
+// Watchdog is the process that undoes a swap.
+type Watchdog struct{}
 
-// StartGuard fails.
-func StartGuard(*exec.Cmd) (*Guard, error) { return nil, errLinux }
+// StartWatchdog fails.
+func StartWatchdog(*exec.Cmd) (*Watchdog, error) { return nil, errLinux }
 
 // PID returns 0.
-func (*Guard) PID() int { return 0 }
+func (*Watchdog) PID() int { return 0 }
 
 // Lost returns nil.
-func (*Guard) Lost() <-chan struct{} { return nil }
+func (*Watchdog) Lost() <-chan struct{} { return nil }
 
 // Dismiss fails.
-func (*Guard) Dismiss() error { return errLinux }
+func (*Watchdog) Dismiss() error { return errLinux }
 
-// RunGuard fails.
-func RunGuard(*Swap, *os.File, io.Writer) error { return errLinux }
+// RunWatchdog fails.
+func RunWatchdog(*Swap, *os.File, io.Writer) error { return errLinux }

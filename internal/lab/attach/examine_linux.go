@@ -75,23 +75,23 @@ func Examine(path string) (*Runtime, error) {
 	if r.pidfd, err = unix.PidfdOpen(pid, 0); err != nil {
 		return nil, fmt.Errorf("observe the runtime (pid %d): %w", pid, err)
 	}
-	if err := r.accepted(inode); err != nil {
+	if err := r.awaitAccepted(inode); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	connections, err := r.connections()
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	r.Callers = count(connections)
+	r.Callers = countByCaller(connections)
 	return r, nil
 }
 
 // Close forgets the runtime.
 func (r *Runtime) Close() error { return unix.Close(r.pidfd) }
 
-// accepted waits until the runtime has accepted the connection with this inode, and tries
+// awaitAccepted waits until the runtime has accepted the connection with this inode, and tries
 // whether its end may be had: without that its callers could not be asked to reconnect.
-func (r *Runtime) accepted(ours uint32) error {
+func (r *Runtime) awaitAccepted(ours uint32) error {
 	for end := time.Now().Add(acceptTime); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		sockets, err := unixdiag.List()
 		if err != nil {
@@ -106,7 +106,7 @@ func (r *Runtime) accepted(ours uint32) error {
 			continue // not yet accepted
 		}
 		r.bound = sockets[i].Name
-		end, err := r.take(connection{inode: sockets[i].Inode, fd: fd})
+		end, err := r.duplicate(connection{inode: sockets[i].Inode, fd: fd})
 		if err != nil {
 			return fmt.Errorf("take a descriptor of the runtime (pid %d): %w", r.PID, err)
 		}
@@ -115,8 +115,8 @@ func (r *Runtime) accepted(ours uint32) error {
 	return fmt.Errorf("the connections of the runtime (pid %d) cannot be seen: it is in another network namespace, or its descriptors must not be read", r.PID)
 }
 
-// take returns a descriptor of the runtime's end of a connection.
-func (r *Runtime) take(c connection) (int, error) {
+// duplicate returns a descriptor of the runtime's end of a connection.
+func (r *Runtime) duplicate(c connection) (int, error) {
 	fd, err := unix.PidfdGetfd(r.pidfd, c.fd, 0)
 	if err != nil {
 		return -1, err
@@ -162,8 +162,8 @@ func (r *Runtime) connections() ([]connection, error) {
 	return found, nil
 }
 
-// count groups connections by caller, sorted by pid.
-func count(connections []connection) []Caller {
+// countByCaller groups connections by caller, sorted by pid.
+func countByCaller(connections []connection) []Caller {
 	var callers []Caller
 	for _, c := range connections {
 		i := slices.IndexFunc(callers, func(of Caller) bool { return of.PID == c.pid })

@@ -54,7 +54,7 @@ func (r *Runtime) Redirect(ctx context.Context) (asked, busy int, err error) {
 // redirect writes GOAWAY to the caller in a quiet moment. Another error than errBusy means
 // that the connection has ended.
 func (r *Runtime) redirect(ctx context.Context, c connection) error {
-	fd, err := r.take(c)
+	fd, err := r.duplicate(c)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ type Swap struct {
 	runtime, ours *os.File
 }
 
-// hold opens a socket without connecting to it.
-func hold(path string) (*os.File, error) {
+// openSocket opens a socket without connecting to it.
+func openSocket(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
@@ -47,7 +47,7 @@ func create(path string) (*Swap, *net.UnixListener, error) {
 	}
 	var err error
 	s := &Swap{Path: path, Parked: filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%d.sock", parkedPrefix, os.Getpid()))}
-	if s.runtime, err = hold(path); err != nil {
+	if s.runtime, err = openSocket(path); err != nil {
 		return nil, nil, err
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.Parked, Net: "unix"})
@@ -55,7 +55,7 @@ func create(path string) (*Swap, *net.UnixListener, error) {
 		return nil, nil, errors.Join(err, s.runtime.Close())
 	}
 	l.SetUnlinkOnClose(false) // Undo does
-	if s.ours, err = hold(s.Parked); err == nil {
+	if s.ours, err = openSocket(s.Parked); err == nil {
 		err = s.copyAttributes()
 	}
 	if err != nil {
@@ -109,10 +109,10 @@ func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd
 func OpenSwap(path, parked string) (*Swap, error) {
 	s := &Swap{Path: path, Parked: parked}
 	var err error
-	if s.runtime, err = hold(path); err != nil {
+	if s.runtime, err = openSocket(path); err != nil {
 		return nil, err
 	}
-	if s.ours, err = hold(parked); err != nil {
+	if s.ours, err = openSocket(parked); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
@@ -133,17 +133,17 @@ func (s *Swap) Dial(ctx context.Context) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "unix", descriptor(s.runtime))
 }
 
-// place is what a name stands for.
-type place uint8
+// socketAt says which socket is at a path.
+type socketAt uint8
 
 const (
-	gone place = iota // no file
+	gone socketAt = iota // no file
 	runtimes
 	trace
 	other
 )
 
-func (s *Swap) at(path string) place {
+func (s *Swap) at(path string) socketAt {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone
@@ -151,7 +151,7 @@ func (s *Swap) at(path string) place {
 	if err != nil {
 		return other
 	}
-	for which, f := range map[place]*os.File{runtimes: s.runtime, trace: s.ours} {
+	for which, f := range map[socketAt]*os.File{runtimes: s.runtime, trace: s.ours} {
 		if held, err := f.Stat(); err == nil && os.SameFile(held, info) {
 			return which
 		}
@@ -164,7 +164,7 @@ func (s *Swap) placed() bool { return s.at(s.Path) == trace }
 
 // exchange gives each socket the name of the other, in one step. If the names stand for
 // others than expected by then, it takes the step back.
-func (s *Swap) exchange(expected place) error {
+func (s *Swap) exchange(expected socketAt) error {
 	swap := func() error {
 		err := unix.Renameat2(unix.AT_FDCWD, s.Path, unix.AT_FDCWD, s.Parked, unix.RENAME_EXCHANGE)
 		if err != nil {

@@ -43,7 +43,7 @@ func names(t *testing.T, s *Swap) string {
 	}
 	var all []string
 	for _, e := range entries {
-		which := map[place]string{runtimes: "runtime", trace: "trace", other: "other"}[s.at(filepath.Join(filepath.Dir(s.Path), e.Name()))]
+		which := map[socketAt]string{runtimes: "runtime", trace: "trace", other: "other"}[s.at(filepath.Join(filepath.Dir(s.Path), e.Name()))]
 		all = append(all, strings.ReplaceAll(e.Name(), filepath.Base(s.Parked), "parked")+"="+which)
 	}
 	return strings.Join(all, " ")
@@ -137,7 +137,7 @@ func TestOwnerAndModeAreGivenToTheSocketNotToItsName(t *testing.T) {
 	if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode of another file: %v, %v", info.Mode(), err)
 	}
-	if f, err := hold(victim); err == nil {
+	if f, err := openSocket(victim); err == nil {
 		t.Errorf("%s is no socket", f.Name())
 	}
 	if info, err := s.ours.Stat(); err != nil || info.Mode().Perm() != 0o660 {
@@ -159,7 +159,7 @@ func TestPlaceRefusesASocketThatWasReplaced(t *testing.T) {
 	}
 }
 
-func TestGuardOfAnotherProcessUndoesTheSame(t *testing.T) {
+func TestWatchdogUndoesSwapOfAnotherProcess(t *testing.T) {
 	s, _ := sockets(t)
 	second, err := OpenSwap(s.Path, s.Parked)
 	if err != nil {

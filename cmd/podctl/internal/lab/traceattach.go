@@ -40,44 +40,44 @@ func watchdogCommand(e *shell.Env) *cmdline.Command {
 			if err != nil {
 				return err
 			}
-			return attach.RunGuard(s, in, e.Out)
+			return attach.RunWatchdog(s, in, e.Out)
 		},
 	}
 }
 
 // attached is a trace that has the place of the runtime's socket.
 type attached struct {
-	env     *shell.Env
-	runtime *attach.Runtime
-	swap    *attach.Swap
-	guard   *attach.Guard
+	env      *shell.Env
+	runtime  *attach.Runtime
+	swap     *attach.Swap
+	watchdog *attach.Watchdog
 	// unwatch ends the watch over what others do to the socket.
 	unwatch context.CancelFunc
 }
 
 // openAttached prepares to take the place of the runtime's socket, and says so.
-func openAttached(e *shell.Env, runtime *tracedRuntime) (wayIn, error) {
+func openAttached(e *shell.Env, runtime *tracedRuntime) (frontend, error) {
 	path, isUnix := strings.CutPrefix(runtime.endpoint.Runtime, "unix://")
 	if !isUnix {
-		return wayIn{}, shell.Usagef("--attach needs a runtime at a unix socket")
+		return frontend{}, shell.Usagef("--attach needs a runtime at a unix socket")
 	}
 	a := &attached{env: e, unwatch: func() {}}
 	var err error
 	if a.runtime, err = attach.Examine(path); err != nil {
-		return wayIn{}, fmt.Errorf("attach to %s: %w", path, err)
+		return frontend{}, fmt.Errorf("attach to %s: %w", path, err)
 	}
 	swap, l, err := a.runtime.Create()
 	if err != nil {
-		return wayIn{}, fmt.Errorf("attach to %s: %w", path, errors.Join(err, a.runtime.Close()))
+		return frontend{}, fmt.Errorf("attach to %s: %w", path, errors.Join(err, a.runtime.Close()))
 	}
 	a.swap = swap
-	if a.guard, err = startWatchdog(swap); err != nil {
-		return wayIn{}, fmt.Errorf("attach to %s: %w", path, errors.Join(err, l.Close(), swap.Undo(), a.runtime.Close()))
+	if a.watchdog, err = startWatchdog(swap); err != nil {
+		return frontend{}, fmt.Errorf("attach to %s: %w", path, errors.Join(err, l.Close(), swap.Undo(), a.runtime.Close()))
 	}
 	runtime.dial = swap.Dial
 	aside := make(chan error, 2)
-	return wayIn{
-		listener: l, aside: aside,
+	return frontend{
+		listener: l, stepAside: aside,
 		begin: func(ctx context.Context) error { return a.begin(ctx, aside) },
 		end: func(ctx context.Context, s *session, r *relay.Relay) error {
 			return a.end(ctx, s, r, l.Close)
@@ -85,7 +85,7 @@ func openAttached(e *shell.Env, runtime *tracedRuntime) (wayIn, error) {
 	}, nil
 }
 
-func startWatchdog(swap *attach.Swap) (*attach.Guard, error) {
+func startWatchdog(swap *attach.Swap) (*attach.Watchdog, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -93,14 +93,14 @@ func startWatchdog(swap *attach.Swap) (*attach.Guard, error) {
 	cmd := exec.Command(self, watchdogName, swap.Path, swap.Parked)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PODCTL_") })
 	cmd.Stderr = os.Stderr
-	return attach.StartGuard(cmd)
+	return attach.StartWatchdog(cmd)
 }
 
 // begin says what it does, and does it.
 func (a *attached) begin(ctx context.Context, aside chan<- error) error {
 	fmt.Fprintf(a.env.Errw, "attaching to %s (pid %d) at %s; %s\n", a.runtime.Comm, a.runtime.PID, a.swap.Path, callersText(a.runtime.Callers))
 	fmt.Fprintf(a.env.Errw, "  the runtime's socket is %s meanwhile; undone at the end, and by pid %d if podctl is killed; if both are: %s\n",
-		a.swap.Parked, a.guard.PID(), a.swap.Manual())
+		a.swap.Parked, a.watchdog.PID(), a.swap.Manual())
 	if err := a.swap.Place(); err != nil {
 		return fmt.Errorf("attach to %s: %w", a.swap.Path, err)
 	}
@@ -113,7 +113,7 @@ func (a *attached) begin(ctx context.Context, aside chan<- error) error {
 	}()
 	go func() {
 		select {
-		case <-a.guard.Lost():
+		case <-a.watchdog.Lost():
 			aside <- errors.New("the trace has ended: its watchdog has died, and nothing would undo it")
 		case <-watch.Done():
 		}
@@ -183,7 +183,7 @@ func (a *attached) end(ctx context.Context, s *session, r *relay.Relay, closeLis
 	a.unwatch()
 	err := a.swap.Undo()
 	if err == nil {
-		err = a.guard.Dismiss()
+		err = a.watchdog.Dismiss()
 	}
 	time.Sleep(backlogTime)
 	err = errors.Join(err, closeListener(), a.runtime.Close())

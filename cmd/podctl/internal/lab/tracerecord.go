@@ -38,7 +38,7 @@ func (r *recording) observes(s *session) relay.Observer {
 	if r == nil {
 		return s
 	}
-	return both{s, r.observer}
+	return teeObserver{s, r.observer}
 }
 
 // finish writes the recording, and says so.
@@ -57,25 +57,25 @@ func (r *recording) finish(ctx context.Context) error {
 	return err
 }
 
-// both are two observers of one relay.
-type both [2]relay.Observer
+// teeObserver passes what a relay observes to two observers, in order.
+type teeObserver [2]relay.Observer
 
-func (b both) Began(c *relay.Call) {
+func (b teeObserver) Began(c *relay.Call) {
 	b[0].Began(c)
 	b[1].Began(c)
 }
 
-func (b both) Message(c *relay.Call, from relay.Side, m relay.Message) {
+func (b teeObserver) Message(c *relay.Call, from relay.Side, m relay.Message) {
 	b[0].Message(c, from, m)
 	b[1].Message(c, from, m)
 }
 
-func (b both) Ended(c *relay.Call) {
+func (b teeObserver) Ended(c *relay.Call) {
 	b[0].Ended(c)
 	b[1].Ended(c)
 }
 
-func (b both) Missed(m relay.Missed) {
+func (b teeObserver) Missed(m relay.Missed) {
 	b[0].Missed(m)
 	b[1].Missed(m)
 }

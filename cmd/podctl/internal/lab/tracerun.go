@@ -43,11 +43,11 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 			err = errors.Join(err, failed)
 		}
 	}()
-	in, err := openWayIn(u.Env, o, runtime)
+	in, err := openFrontend(u.Env, o, runtime)
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	s.keep(s.printer.begin())
+	s.keepError(s.printer.begin())
 	r := relay.New(relay.Options{Dial: runtime.dial, Observer: recording.observes(s), CallerOf: relay.PeerOf, Now: e.Now})
 	go r.Serve(in.listener)
 	if err = in.begin(ctx); err == nil {
@@ -64,28 +64,28 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 	return cmp.Or(err, closed)
 }
 
-// wayIn is how calls come to the relay.
-type wayIn struct {
+// frontend is the socket at which the relay gets calls: one of its own, or the runtime's.
+type frontend struct {
 	listener net.Listener
 	// socket is the path for the command, image the endpoint of its image service.
 	socket, image string
-	// begin lets callers in, once the listener is served; end lets in no more.
+	// begin directs callers to the listener, which is served by then; end stops that.
 	begin func(context.Context) error
 	end   func(context.Context, *session, *relay.Relay) error
-	// aside is why the trace has to end before it is asked to; nil for nothing.
-	aside <-chan error
+	// stepAside receives why the trace has to end early; nil if nothing can cause that.
+	stepAside <-chan error
 }
 
-// openWayIn returns the way in that the user asked for.
-func openWayIn(e *shell.Env, o traceOptions, runtime *tracedRuntime) (wayIn, error) {
+// openFrontend returns the frontend that the options ask for.
+func openFrontend(e *shell.Env, o traceOptions, runtime *tracedRuntime) (frontend, error) {
 	if o.attach {
 		return openAttached(e, runtime)
 	}
 	l, socket, err := listenTraced(o.listen)
 	if err != nil {
-		return wayIn{}, err
+		return frontend{}, err
 	}
-	return wayIn{
+	return frontend{
 		listener: l, socket: socket, image: runtime.imageEndpoint(socket),
 		begin: func(context.Context) error {
 			if len(o.command) == 0 {

@@ -41,8 +41,8 @@ func newSession(e *shell.Env, o traceOptions, runtime string) (*session, error) 
 	return &session{env: e, opts: o, began: e.Now(), tracer: trace.Tracer{Secrets: o.secrets}, printer: printer, failed: make(chan struct{})}, nil
 }
 
-// keep notes an error of the output.
-func (s *session) keep(err error) {
+// keepError notes an error of the output.
+func (s *session) keepError(err error) {
 	if err != nil && s.err == nil {
 		s.err = err
 		close(s.failed)
@@ -82,13 +82,13 @@ func (s *session) Missed(m relay.Missed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.stopped {
-		s.keep(s.printer.missed(m))
+		s.keepError(s.printer.missed(m))
 	}
 }
 
 func (s *session) print(e *trace.Entry) {
 	if !s.opts.quiet {
-		s.keep(s.printer.entry(e))
+		s.keepError(s.printer.entry(e))
 	}
 }
 
@@ -97,7 +97,7 @@ const inFlightPoll = 500 * time.Millisecond
 
 // wait returns when the trace is to end: with the command, an interrupt, --for, an error
 // of the output, or what aside says.
-func (s *session) wait(ctx context.Context, e *shell.Env, in wayIn) error {
+func (s *session) wait(ctx context.Context, e *shell.Env, in frontend) error {
 	var timeout <-chan time.Time
 	if s.opts.last > 0 {
 		timer := time.NewTimer(s.opts.last)
@@ -130,7 +130,7 @@ func (s *session) wait(ctx context.Context, e *shell.Env, in wayIn) error {
 				return nil
 			}
 			timeout = nil
-		case err := <-in.aside:
+		case err := <-in.stepAside:
 			return err
 		case <-s.failed:
 			child.kill()
@@ -170,7 +170,7 @@ func (s *session) stop() {
 		}
 	}
 	if s.opts.summary {
-		s.keep(s.printer.summary(now, summaryOf(&s.summary, inFlight, now.Sub(s.began))))
+		s.keepError(s.printer.summary(now, summaryOf(&s.summary, inFlight, now.Sub(s.began))))
 		return
 	}
 	for _, e := range inFlight {

@@ -73,13 +73,13 @@ func (s summaryData) text() string {
 			}
 			rows = append(rows, row)
 		}
-		s.lines(&b, "", table, rows)
+		s.addTable(&b, "", table, rows)
 	}
 	if len(s.slowest) > 0 {
-		s.lines(&b, "\nthe slowest calls\n", output.NewTable(callHeader), callRows(s.slowest))
+		s.addTable(&b, "\nthe slowest calls\n", output.NewTable(callHeader), callRows(s.slowest))
 	}
 	if len(s.inFlight) > 0 {
-		s.lines(&b, "\nin flight\n", output.NewTable(callHeader), callRows(s.inFlight))
+		s.addTable(&b, "\nin flight\n", output.NewTable(callHeader), callRows(s.inFlight))
 	}
 	return b.String()
 }
@@ -93,8 +93,8 @@ func callRows(entries []*trace.Entry) (rows [][]string) {
 	return rows
 }
 
-// lines adds a table, aligned.
-func (summaryData) lines(b *strings.Builder, title string, table *output.Table, rows [][]string) {
+// addTable adds a table, aligned.
+func (summaryData) addTable(b *strings.Builder, title string, table *output.Table, rows [][]string) {
 	lines := table.Rows(rows, 0)
 	b.WriteString(title + strings.Join(append([]string{table.Header(0)}, lines...), "\n") + "\n")
 }

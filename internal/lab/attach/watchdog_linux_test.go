@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestGuardUndoesWhatAProcessLeaves(t *testing.T) {
+func TestWatchdogUndoesSwapOfKilledProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		said string
 		want string
@@ -32,7 +32,7 @@ func TestGuardUndoesWhatAProcessLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			ended := make(chan error, 1)
-			go func() { ended <- RunGuard(second, in, io.Discard) }()
+			go func() { ended <- RunWatchdog(second, in, io.Discard) }()
 			for _, b := range []byte(c.said) {
 				if _, err := out.Write([]byte{b}); err != nil {
 					t.Fatal(err)
