@@ -119,7 +119,7 @@ func watchExits(ctx context.Context, running *sync.WaitGroup, rt pleg.Runtime, o
 }
 
 // lagsOf yields the lag of the runtime's own events, and nothing if it has none.
-func lagsOf(ctx context.Context, own *bench.Pods, events *bench.Exits, pods []*bench.Pod) (<-chan []time.Duration, error) {
+func lagsOf(ctx context.Context, own *bench.PodMaker, events *bench.Exits, pods []*bench.Pod) (<-chan []time.Duration, error) {
 	got := make(chan []time.Duration, 1)
 	defer close(got)
 	var lags []time.Duration

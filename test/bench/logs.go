@@ -26,7 +26,7 @@ func benchLogs(ctx context.Context, o options) error {
 	if o.podctl == "" {
 		return nil
 	}
-	return withSleeper(ctx, o, func(_ *bench.Pods, p *bench.Pod) error {
+	return withSleeper(ctx, o, func(_ *bench.PodMaker, p *bench.Pod) error {
 		size, err := writeLog(p.LogPath(), o.logSize)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 )
 
 // withSleeper calls do with a pod whose container sleeps, and removes the pod.
-func withSleeper(ctx context.Context, o options, do func(*bench.Pods, *bench.Pod) error) (err error) {
+func withSleeper(ctx context.Context, o options, do func(*bench.PodMaker, *bench.Pod) error) (err error) {
 	dir, err := os.MkdirTemp("", "podctl-bench-")
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func inVirtualTime(t *testing.T, test func(ctx context.Context, runtime *sim.Run
 		}
 		defer client.Close()
 		defer cancel()
-		test(ctx, runtime, NewSubject(ctx, "sim", &Pods{Client: client, Image: "busybox", Mark: "m1", LogDir: logs}, calls))
+		test(ctx, runtime, NewSubject(ctx, "sim", &PodMaker{Client: client, Image: "busybox", Mark: "m1", LogDir: logs}, calls))
 	})
 }
 

@@ -28,8 +28,8 @@ func (c *Calls) RuntimeOperation(method string, took time.Duration, err error) {
 	}
 }
 
-// take returns the times, and forgets them.
-func (c *Calls) take() map[string][]time.Duration {
+// drain returns the durations by method, and resets them.
+func (c *Calls) drain() map[string][]time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	took := c.took

@@ -9,7 +9,7 @@
 //	                      └─► StopPodSandbox ─► RemovePodSandbox
 //
 // A subject is a runtime, or one handler of it. Times of calls are those that the client
-// observes (cri.Observer). What a series is of is pure (series.go, data.go); a Pods makes,
-// removes and sweeps pods, an Exits hears of their ends. Every sandbox carries Label with
-// the mark of its maker: nothing else is ever stopped or removed.
+// observes (cri.Observer). Series is pure; a PodMaker makes, removes and sweeps pods, and an
+// Exits records when their containers exit. Every sandbox carries Label with the mark of its
+// PodMaker: nothing else is ever stopped or removed.
 package bench

@@ -13,7 +13,7 @@ import (
 // PollEvery is how often a runtime without events is asked which containers run.
 const PollEvery = 10 * time.Millisecond
 
-// Exits hears when containers end. It owns a goroutine, which ends with the context of
+// Exits records when containers exit. It owns a goroutine, which ends with the context of
 // WatchExits.
 type Exits struct {
 	// Polled: the runtime has no events, or gives each to one subscriber only, who may be
@@ -33,7 +33,7 @@ func WatchExits(ctx context.Context, client *cri.Client) *Exits {
 	if client.Connected().BroadcastsEvents() {
 		go func() {
 			defer close(ended)
-			_ = client.Hints(ctx, func() { close(opened) }, e.hear) // without events they are polled
+			_ = client.Hints(ctx, func() { close(opened) }, e.handleHint) // without events they are polled
 		}()
 		select {
 		case <-opened:
@@ -51,13 +51,13 @@ func WatchExits(ctx context.Context, client *cri.Client) *Exits {
 	return e
 }
 
-func (e *Exits) hear(h pod.Hint) {
+func (e *Exits) handleHint(h pod.Hint) {
 	if h.State == pod.Exited {
-		e.note(h.ID, time.Now())
+		e.recordExit(h.ID, time.Now())
 	}
 }
 
-func (e *Exits) note(id string, at time.Time) {
+func (e *Exits) recordExit(id string, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, known := e.seen[id]; known {
@@ -94,14 +94,15 @@ func (e *Exits) poll(ctx context.Context, client *cri.Client) {
 		for _, p := range pods {
 			for _, c := range p.Containers {
 				if c.State == pod.Exited {
-					e.note(c.ID, now)
+					e.recordExit(c.ID, now)
 				}
 			}
 		}
 	}
 }
 
-// Wait returns when the end of a container was seen. Once per container.
+// Wait returns the time at which the exit of a container was observed. The error is that of ctx.
+// It may be called once for each container.
 func (e *Exits) Wait(ctx context.Context, id string) (time.Time, error) {
 	e.mu.Lock()
 	_, known := e.seen[id]
@@ -124,9 +125,9 @@ func (e *Exits) Wait(ctx context.Context, id string) (time.Time, error) {
 	}
 }
 
-// ExitLag waits for the end of the pod's container, and returns the time from it, as the
-// runtime dates it, until it was seen.
-func (b *Pods) ExitLag(ctx context.Context, exits *Exits, p *Pod) (time.Duration, error) {
+// ExitLag waits for the exit of the pod's container, and returns the time from the runtime's
+// FinishedAt until the exit was observed, 0 if the runtime's clock is ahead.
+func (b *PodMaker) ExitLag(ctx context.Context, exits *Exits, p *Pod) (time.Duration, error) {
 	seen, err := exits.Wait(ctx, p.ContainerID)
 	if err != nil {
 		return 0, err

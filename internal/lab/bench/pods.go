@@ -17,14 +17,14 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Label is on every sandbox and container of a Pods; its value is the mark of the Pods.
+// Label is on every sandbox and container of a PodMaker; its value is Mark.
 const Label = "podctl.io/bench"
 
 // Namespace is the namespace of its pods.
 const Namespace = "podctl-bench"
 
-// Pods makes pods of one container. Its methods are safe for concurrent use.
-type Pods struct {
+// PodMaker makes pods of one container. Its methods are safe for concurrent use.
+type PodMaker struct {
 	Client *cri.Client
 	// Handler is the runtime handler, "" for the default.
 	Handler string
@@ -36,7 +36,7 @@ type Pods struct {
 	LogDir string
 }
 
-// Pod is a pod of a Pods.
+// Pod is a pod of a PodMaker.
 type Pod struct {
 	Name        string
 	SandboxID   string
@@ -54,7 +54,7 @@ const (
 
 // Start makes the sandbox and starts the container. With an error, nothing of the pod is left,
 // as far as the runtime removes it.
-func (b *Pods) Start(ctx context.Context, number int) (*Pod, error) {
+func (b *PodMaker) Start(ctx context.Context, number int) (*Pod, error) {
 	p, err := b.RunSandbox(ctx, number)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (b *Pods) Start(ctx context.Context, number int) (*Pod, error) {
 }
 
 // RunSandbox makes the sandbox alone.
-func (b *Pods) RunSandbox(ctx context.Context, number int) (*Pod, error) {
+func (b *PodMaker) RunSandbox(ctx context.Context, number int) (*Pod, error) {
 	name := fmt.Sprintf("podctl-bench-%s-%d", b.Mark, number)
 	dir := filepath.Join(b.LogDir, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -79,7 +79,7 @@ func (b *Pods) RunSandbox(ctx context.Context, number int) (*Pod, error) {
 }
 
 // StartContainer makes the container in its sandbox, and starts it.
-func (b *Pods) StartContainer(ctx context.Context, p *Pod) error {
+func (b *PodMaker) StartContainer(ctx context.Context, p *Pod) error {
 	var err error
 	if p.ContainerID, err = b.Client.CreateContainer(ctx, p.SandboxID, b.containerConfig(p), p.config); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (b *Pods) StartContainer(ctx context.Context, p *Pod) error {
 	return b.Client.StartContainer(ctx, p.ContainerID)
 }
 
-func (b *Pods) sandboxConfig(name, logs string) *runtimeapi.PodSandboxConfig {
+func (b *PodMaker) sandboxConfig(name, logs string) *runtimeapi.PodSandboxConfig {
 	uid := string(uuid.NewUUID())
 	return &runtimeapi.PodSandboxConfig{
 		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: uid, Namespace: Namespace},
@@ -98,7 +98,7 @@ func (b *Pods) sandboxConfig(name, logs string) *runtimeapi.PodSandboxConfig {
 	}
 }
 
-func (b *Pods) containerConfig(p *Pod) *runtimeapi.ContainerConfig {
+func (b *PodMaker) containerConfig(p *Pod) *runtimeapi.ContainerConfig {
 	labels := maps.Clone(p.config.Labels)
 	labels[pod.ContainerNameLabel] = containerName
 	return &runtimeapi.ContainerConfig{
@@ -112,7 +112,9 @@ func (b *Pods) containerConfig(p *Pod) *runtimeapi.ContainerConfig {
 }
 
 // Remove stops and removes the pod.
-func (b *Pods) Remove(ctx context.Context, p *Pod) error { return remove(ctx, b.Client, p.SandboxID) }
+func (b *PodMaker) Remove(ctx context.Context, p *Pod) error {
+	return remove(ctx, b.Client, p.SandboxID)
+}
 
 func remove(ctx context.Context, client *cri.Client, sandbox string) error {
 	if err := client.StopPodSandbox(ctx, sandbox); err != nil {
@@ -131,7 +133,9 @@ const (
 )
 
 // Sweep removes every sandbox of the runtime with the mark, and returns how many there were.
-func (b *Pods) Sweep(ctx context.Context) (int, error) { return Sweep(ctx, b.Client, Label, b.Mark) }
+func (b *PodMaker) Sweep(ctx context.Context) (int, error) {
+	return Sweep(ctx, b.Client, Label, b.Mark)
+}
 
 // Sweep removes every sandbox of the runtime whose label has this value, and returns how many
 // there were.
@@ -148,7 +152,7 @@ func Sweep(ctx context.Context, client *cri.Client, label, value string) (int, e
 			}
 		}
 	}
-	return len(marked), atOnce(len(marked), sweepers, func(i int) error {
+	return len(marked), forEach(len(marked), sweepers, func(i int) error {
 		for try := 1; ; try++ {
 			err := remove(ctx, client, marked[i])
 			if err == nil || try == sweepTries || ctx.Err() != nil {
@@ -159,8 +163,8 @@ func Sweep(ctx context.Context, client *cri.Client, label, value string) (int, e
 	})
 }
 
-// atOnce calls do for 0 to n-1, so many at once, and joins the errors.
-func atOnce(n, most int, do func(i int) error) error {
+// forEach calls do for 0 to n-1, at most so many at once, and joins the errors.
+func forEach(n, most int, do func(i int) error) error {
 	errs := make([]error, n)
 	next := make(chan int)
 	var wg sync.WaitGroup

@@ -20,8 +20,8 @@ const (
 // measure does one round.
 func (l *Level) measure(ctx, changes context.Context, subject int, s *Subject, o Options) error {
 	r := round{changes: changes, level: l, i: subject, Subject: s, opts: o}
-	defer s.Calls.take()
-	s.Calls.take()
+	defer s.Calls.drain()
+	s.Calls.drain()
 	if err := r.start(ctx); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ type round struct {
 func (r *round) timed(ctx context.Context, name string, n, most int, do func(i int) error, methods ...string) error {
 	took := make([]time.Duration, n)
 	begin := time.Now()
-	err := atOnce(n, most, func(i int) error {
+	err := forEach(n, most, func(i int) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -76,7 +76,7 @@ func (r *round) timed(ctx context.Context, name string, n, most int, do func(i i
 
 // add adds the calls of the methods that were made in over.
 func (r *round) add(over time.Duration, methods ...string) {
-	calls := r.Calls.take()
+	calls := r.Calls.drain()
 	for _, m := range methods {
 		if took := calls[m]; len(took) > 0 {
 			r.level.series(m, r.i).Add(over, took...)
@@ -121,7 +121,7 @@ func (r *round) fit(ctx context.Context) error {
 			if ctx.Err() != nil || len(r.pods) == 0 {
 				return err
 			}
-			full = firstOf(err)
+			full = firstError(err)
 			break
 		}
 	}
@@ -129,10 +129,10 @@ func (r *round) fit(ctx context.Context) error {
 	return nil
 }
 
-// firstOf returns the first of joined errors.
-func firstOf(err error) error {
+// firstError returns the first of joined errors.
+func firstError(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 0 {
-		return firstOf(joined.Unwrap()[0])
+		return firstError(joined.Unwrap()[0])
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 // Subject is a runtime, or one handler of it, that is measured.
 type Subject struct {
 	Name  string
-	Pods  *Pods
+	Pods  *PodMaker
 	Calls *Calls // the observer of the client
 	// Exec is a command that ends at once, nil if the image is not known to have one; it is
 	// set by Run, as is the command of Pods.
@@ -27,7 +27,7 @@ type Subject struct {
 }
 
 // NewSubject returns a subject whose exits are watched until ctx ends.
-func NewSubject(ctx context.Context, name string, pods *Pods, calls *Calls) *Subject {
+func NewSubject(ctx context.Context, name string, pods *PodMaker, calls *Calls) *Subject {
 	return &Subject{Name: name, Pods: pods, Calls: calls, exits: WatchExits(ctx, pods.Client)}
 }
 
@@ -90,14 +90,14 @@ func ChooseImage(images []*pod.Image, sandboxImage string) (string, error) {
 	}
 	slices.Sort(shell)
 	slices.Sort(pause)
-	chosen := cmp.Or(first(shell), first(pause))
+	chosen := cmp.Or(firstOrEmpty(shell), firstOrEmpty(pause))
 	if chosen == "" {
 		return "", hint.With(errors.New("the runtime holds no image that is known to run: busybox, alpine or pause"), "--image NAME of one that has sleep, or /pause")
 	}
 	return chosen, nil
 }
 
-func first(of []string) string {
+func firstOrEmpty(of []string) string {
 	if len(of) == 0 {
 		return ""
 	}

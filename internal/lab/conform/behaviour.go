@@ -23,7 +23,7 @@ type Behaviour struct {
 	// Asks are what is asked then, in this order.
 	Asks []Ask
 	// Judge checks what was seen.
-	Judge func(s *Seen, c *Check)
+	Judge func(s *Observation, c *Check)
 }
 
 // Ask is a question to a pod that runs. Exactly one of Exec, Port and Stats is set.

@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/lab/conform"
 )
 
-var place = conform.Place{Image: "docker.io/library/busybox:1", Probe: "/var/lib/podctl/conform/podctl", Mark: "m1"}
+var place = conform.ManifestOptions{Image: "docker.io/library/busybox:1", Probe: "/var/lib/podctl/conform/podctl", Mark: "m1"}
 
 // TestEveryManifestIsValid: all of them together, as they are run.
 func TestEveryManifestIsValid(t *testing.T) {
@@ -61,17 +61,17 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		seen    conform.Seen
+		seen    conform.Observation
 		verdict conform.Verdict
 		detail  string
 	}{
-		{"as it has to be", conform.Seen{Lines: map[string][]conform.Line{"a": facts("2"), "b": facts("0")}}, conform.OK, ""},
-		{"not so", conform.Seen{Lines: map[string][]conform.Line{"a": facts("0"), "b": facts("0")}}, conform.Deviates, "seccomp of a is 0, want 2"},
-		{"nothing was said", conform.Seen{Lines: map[string][]conform.Line{"b": facts("0")}, Ended: v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{
+		{"as it has to be", conform.Observation{Lines: map[string][]conform.Line{"a": facts("2"), "b": facts("0")}}, conform.OK, ""},
+		{"not so", conform.Observation{Lines: map[string][]conform.Line{"a": facts("0"), "b": facts("0")}}, conform.Deviates, "seccomp of a is 0, want 2"},
+		{"nothing was said", conform.Observation{Lines: map[string][]conform.Line{"b": facts("0")}, Ended: v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{
 			{Name: "a", State: v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "CreateContainerError", Message: "no such profile"}}},
 		}}}, conform.Deviates, "a wrote no facts: CreateContainerError: no such profile"},
-		{"refused", conform.Seen{Refused: "the runtime cannot"}, conform.Unsupported, "the runtime cannot"},
-		{"late", conform.Seen{Late: true, Problem: "no sandbox", Status: v1.PodStatus{Phase: v1.PodPending}}, conform.Deviates, "in time: Pending; no sandbox"},
+		{"refused", conform.Observation{Refused: "the runtime cannot"}, conform.Unsupported, "the runtime cannot"},
+		{"late", conform.Observation{Late: true, Problem: "no sandbox", Status: v1.PodStatus{Phase: v1.PodPending}}, conform.Deviates, "in time: Pending; no sandbox"},
 	} {
 		r := behaviour(t, "seccomp").Judged(&c.seen, "containerd", "v2.4.2")
 		if r.Verdict != c.verdict || !strings.Contains(r.Detail, c.detail) {
@@ -87,7 +87,7 @@ func TestVerdicts(t *testing.T) {
 func TestKnownDeviation(t *testing.T) {
 	oom := behaviour(t, "oom-kill-of-a-child")
 	for _, late := range []bool{false, true} {
-		r := oom.Judged(&conform.Seen{Late: late}, "containerd", "v2.4.2")
+		r := oom.Judged(&conform.Observation{Late: late}, "containerd", "v2.4.2")
 		if r.Verdict != conform.Deviates || r.Unexpected() != late {
 			t.Errorf("late %t: %s, known %v", late, r.Verdict, r.Known)
 		}
@@ -98,7 +98,7 @@ func TestKnownDeviation(t *testing.T) {
 func TestGuaranteedWhereNoScoreCanBeLowered(t *testing.T) {
 	for score, want := range map[string]conform.Verdict{"-997": conform.OK, "0": conform.Unsupported, "1": conform.Unsupported, "2": conform.Deviates, "-1": conform.Deviates} {
 		facts := []conform.Line{{Text: conform.FactsPrefix + `{"oomScoreAdj":` + score + `}`}}
-		r := behaviour(t, "guaranteed").Judged(&conform.Seen{Lines: map[string][]conform.Line{"c": facts}}, "containerd", "v2.4.2")
+		r := behaviour(t, "guaranteed").Judged(&conform.Observation{Lines: map[string][]conform.Line{"c": facts}}, "containerd", "v2.4.2")
 		if r.Verdict != want {
 			t.Errorf("%s: %s %q", score, r.Verdict, r.Detail)
 		}

@@ -3,9 +3,9 @@
 //
 //	Behaviour: spec, Until, Asks ─► Manifest ─► podctl's own node ─► runtime
 //	                                                                    │
-//	            status, logs, answers of Asks ─► Seen ─► Judge ─► Result: ok, deviates, unsupported
-//	                                              ▲
-//	     package inside, in each container: facts ┘   (podctl itself, mounted from the host)
+//	     status, logs, answers of Asks ─► Observation ─► Judge ─► Result: ok, deviates, unsupported
+//	                                          ▲
+//	 package inside, in each container: facts ┘   (podctl itself, mounted from the host)
 //
 // A behaviour is one pod and what has to be so of it, in the file of its family. No image is
 // needed but one that the runtime has: containers run podctl, which is mounted. Single

@@ -10,7 +10,7 @@ var environment = []Behaviour{
   env: [{name: A, value: a}, {name: B, value: "$(A)-b"}, {name: C, value: "$$(A)"}, {name: D, value: "$(NONE)"}]
   args: ["out:$(B)", "out:$$(B)", "out:$(NONE)", facts]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("B", f.Env["B"], "a-b")
 			c.Equal("C", f.Env["C"], "$(A)")
@@ -34,7 +34,7 @@ var environment = []Behaviour{
   - {name: REQUEST, valueFrom: {resourceFieldRef: {resource: requests.cpu, divisor: 1m}}}
   args: [facts]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			env := s.facts(c, "c").Env
 			c.Equal("NAME", env["NAME"], "env-downward")
 			c.Equal("NS", env["NS"], Namespace)
@@ -61,7 +61,7 @@ var environment = []Behaviour{
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: env-from, namespace: podctl-conform}, stringData: {TWICE: secret}}
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			env := s.facts(c, "c").Env
 			for name, want := range map[string]string{"P_KEY": "map", "KEY": "map", "BOTH": "env", "TWICE": "secret"} {
 				c.Equal(name, env[name], want)
@@ -76,7 +76,7 @@ var environment = []Behaviour{
   command: [/podctl-conform, conform-probe]
   args: [facts]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("the directory", f.Dir, "/made/by/the/runtime")
 			c.Equal("the arguments", f.Args, []string{program, Command, "facts"})
@@ -89,7 +89,7 @@ subdomain: sub
 setHostnameAsFQDN: false
 containers: [{name: c, args: ["facts:/etc/hostname,/etc/hosts"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("the hostname", f.Hostname, "web")
 			c.Equal("HOSTNAME", f.Env["HOSTNAME"], "web")
@@ -102,7 +102,7 @@ containers: [{name: c, args: ["facts:/etc/hostname,/etc/hosts"]}]
 		Spec: `hostAliases: [{ip: 192.0.2.9, hostnames: [one.example, two.example]}]
 containers: [{name: a, args: ["facts:/etc/hosts"]}, {name: b, args: ["facts:/etc/hosts"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			for _, name := range []string{"a", "b"} {
 				words := fields(s.facts(c, name).Files["/etc/hosts"].Content)
 				for _, want := range []string{"192.0.2.9", "one.example", "two.example", "localhost", "host-aliases"} {
@@ -117,7 +117,7 @@ containers: [{name: a, args: ["facts:/etc/hosts"]}, {name: b, args: ["facts:/etc
 dnsConfig: {nameservers: [192.0.2.53], searches: [a.example, b.example], options: [{name: ndots, value: "3"}]}
 containers: [{name: c, args: ["facts:/etc/resolv.conf"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("/etc/resolv.conf", fields(s.facts(c, "c").Files["/etc/resolv.conf"].Content), []string{
 				"search", "a.example", "b.example", "nameserver", "192.0.2.53", "options", "ndots:3",
 			})

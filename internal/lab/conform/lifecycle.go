@@ -9,7 +9,7 @@ import (
 )
 
 // times are the times that a container wrote by the step stamp.
-func (s *Seen) times(container string) []time.Time {
+func (s *Observation) times(container string) []time.Time {
 	var all []time.Time
 	for _, l := range s.text(container) {
 		if n, err := strconv.ParseInt(l, 10, 64); err == nil {
@@ -20,7 +20,7 @@ func (s *Seen) times(container string) []time.Time {
 }
 
 // inOrder fails unless the containers wrote one time each, ascending.
-func (s *Seen) inOrder(c *Check, containers ...string) {
+func (s *Observation) inOrder(c *Check, containers ...string) {
 	var last time.Time
 	for _, name := range containers {
 		t := s.times(name)
@@ -38,7 +38,7 @@ var lifecycle = []Behaviour{
 		Name: "exit-codes", About: "exit codes, reasons and times of containers that end by themselves",
 		Spec: `containers: [{name: zero, args: [facts]}, {name: three, args: ["sleep:1s", "exit:3"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			zero, three := s.exit("zero"), s.exit("three")
 			c.Equal("zero", []any{zero.ExitCode, zero.Reason}, []any{int32(0), "Completed"})
 			c.Equal("three", []any{three.ExitCode, three.Reason}, []any{int32(3), "Error"})
@@ -54,7 +54,7 @@ var lifecycle = []Behaviour{
 - {name: path, terminationMessagePath: /tmp/why, args: ["write:/tmp/why=from a path"]}
 - {name: log, terminationMessagePolicy: FallbackToLogsOnError, args: ["out:out", "err:err", "exit:1"]}
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("of the file", s.exit("file").Message, "from the file")
 			c.Equal("of a path", s.exit("path").Message, "from a path")
 			log := s.exit("log").Message // the two streams are read side by side
@@ -68,7 +68,7 @@ volumes: [{name: v, emptyDir: {}}]
 containers: [{name: c, args: [facts, "once:/v/x=5", "await:TERM"], volumeMounts: [{name: v, mountPath: /v}], readinessProbe: {exec: {command: [/podctl-conform, conform-probe]}, initialDelaySeconds: 1}}]
 `,
 		Until: func(s v1.PodStatus) bool { return restarted(s) && ready(s) },
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			status := s.Status.ContainerStatuses[0]
 			c.Equal("restarts", status.RestartCount, int32(1))
 			if last := status.LastTerminationState.Terminated; last == nil || last.ExitCode != 5 {
@@ -76,7 +76,7 @@ containers: [{name: c, args: [facts, "once:/v/x=5", "await:TERM"], volumeMounts:
 			}
 			var nets, attempts []string
 			for _, l := range s.Lines["c"] {
-				if f := (&Seen{Lines: map[string][]Line{"c": {l}}}).facts(&Check{}, "c"); f.Namespaces != nil {
+				if f := (&Observation{Lines: map[string][]Line{"c": {l}}}).facts(&Check{}, "c"); f.Namespaces != nil {
 					nets, attempts = append(nets, f.Namespaces["net"]), append(attempts, strconv.Itoa(l.Attempt))
 				}
 			}
@@ -89,7 +89,7 @@ containers: [{name: c, args: [facts, "once:/v/x=5", "await:TERM"], volumeMounts:
 		Spec: `initContainers: [{name: i1, args: [stamp, "sleep:300ms", stamp]}, {name: i2, args: [stamp, "sleep:300ms", stamp]}]
 containers: [{name: c, args: [stamp]}]
 `,
-		Judge: func(s *Seen, c *Check) { s.inOrder(c, "i1", "i2", "c") },
+		Judge: func(s *Observation, c *Check) { s.inOrder(c, "i1", "i2", "c") },
 	},
 	{
 		Name: "init-fails", About: "an init container that fails is tried again, and the others wait",
@@ -98,7 +98,7 @@ volumes: [{name: v, emptyDir: {}}]
 initContainers: [{name: i, args: ["once:/v/x=4"], volumeMounts: [{name: v, mountPath: /v}]}]
 containers: [{name: c, args: ["out:ran"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("restarts of the init container", s.container("i").RestartCount, int32(1))
 			c.Equal("what the container wrote", s.text("c"), []string{"ran"})
 		},
@@ -108,7 +108,7 @@ containers: [{name: c, args: ["out:ran"]}]
 		Spec: `initContainers: [{name: side, restartPolicy: Always, args: [stamp, "await:TERM", stamp]}]
 containers: [{name: c, args: [stamp, "sleep:500ms", stamp]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			side, own := s.times("side"), s.times("c")
 			if len(side) != 2 || len(own) != 2 {
 				c.Fail("the sidecar wrote %d times, the container %d, want 2 each", len(side), len(own))
@@ -131,7 +131,7 @@ containers:
     preStop: {exec: {command: [/podctl-conform, conform-probe, "sleep:500ms", "write:/v/stopping=preStop"]}}
 `,
 		Until: running,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("what it wrote at its end", s.text("c"), []string{"signal SIGTERM", "postStart", "preStop"})
 		},
 	},
@@ -141,7 +141,7 @@ containers:
 containers: [{name: c, args: ["ignore:TERM", "sleep:1h"], readinessProbe: {exec: {command: [/podctl-conform, conform-probe]}, initialDelaySeconds: 1}}]
 `,
 		Until: ready,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("the exit code", s.exit("c").ExitCode, int32(137))
 			c.That(s.StopTook >= 2*time.Second, "it was killed after %s, want 2 s", s.StopTook.Round(time.Millisecond))
 			c.That(s.StopTook < 20*time.Second, "it was killed after %s, want 2 s", s.StopTook.Round(time.Second))
@@ -153,7 +153,7 @@ containers: [{name: c, args: ["ignore:TERM", "sleep:1h"], readinessProbe: {exec:
 containers: [{name: c, args: ["await:TERM,USR1"], lifecycle: {stopSignal: SIGUSR1}, readinessProbe: {exec: {command: [/podctl-conform, conform-probe]}, initialDelaySeconds: 1}}]
 `,
 		Until: ready,
-		Judge: func(s *Seen, c *Check) { c.Equal("the signal", s.text("c"), []string{"signal SIGUSR1"}) },
+		Judge: func(s *Observation, c *Check) { c.Equal("the signal", s.text("c"), []string{"signal SIGUSR1"}) },
 	},
 	{
 		Name: "probes", About: "a startup and a readiness probe by HTTP; a liveness probe by exec that fails restarts the container",
@@ -168,7 +168,7 @@ containers:
   livenessProbe: {exec: {command: [/podctl-conform, conform-probe, "once:/v/x=1"]}, periodSeconds: 1, failureThreshold: 1}
 `,
 		Until: func(s v1.PodStatus) bool { return restarted(s) && ready(s) },
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			last := s.Status.ContainerStatuses[0].LastTerminationState.Terminated
 			c.That(last != nil && last.ExitCode == 0, "the last state is %v, want an end by SIGTERM with exit 0", last)
 		},
@@ -177,7 +177,7 @@ containers:
 		Name: "events", About: "the runtime's events tell of the creation, start, end and removal of a container",
 		Spec: `containers: [{name: c, args: [facts]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			if s.Events == nil {
 				c.Unsupported("the runtime has no events, or gives each to one subscriber only")
 				return

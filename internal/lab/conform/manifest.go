@@ -19,8 +19,8 @@ const (
 // Command is the hidden command of podctl that runs steps.
 const Command = "conform-probe"
 
-// Place is what the manifests need of the host and the runtime.
-type Place struct {
+// ManifestOptions are what the manifests need to know of the host and the runtime.
+type ManifestOptions struct {
 	Image string // one that the runtime has
 	Probe string // path of a static podctl on the host
 	Mark  string // value of Label
@@ -31,7 +31,7 @@ type Place struct {
 const program = "/podctl-conform"
 
 // Manifest returns the documents of a behaviour, separated by ---.
-func (p Place) Manifest(b Behaviour) ([]byte, error) {
+func (p ManifestOptions) Manifest(b Behaviour) ([]byte, error) {
 	documents := strings.Split(b.Spec, "\n---\n")
 	var spec map[string]any
 	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(documents[0], "IMAGE", p.Image)), &spec); err != nil {
@@ -65,7 +65,7 @@ func (p Place) Manifest(b Behaviour) ([]byte, error) {
 	return bytes.Join(all, []byte("\n---\n")), nil
 }
 
-func (p Place) complete(c map[string]any) {
+func (p ManifestOptions) complete(c map[string]any) {
 	maps.Copy(c, map[string]any{"image": p.Image, "imagePullPolicy": "Never"})
 	if _, ok := c["command"]; !ok {
 		c["command"] = []any{program, Command}

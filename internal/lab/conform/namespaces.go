@@ -6,7 +6,7 @@ var namespaces = []Behaviour{
 		Spec: `containers: [{name: a, args: [facts, "await:TERM"]}, {name: b, args: [facts]}]
 `,
 		Until: hasExited("b"),
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			a, b := s.facts(c, "a").Namespaces, s.facts(c, "b").Namespaces
 			for _, ns := range []string{"net", "ipc", "uts"} {
 				c.That(a[ns] == b[ns] && a[ns] != "", "%s is not shared: %s, %s", ns, a[ns], b[ns])
@@ -26,7 +26,9 @@ var namespaces = []Behaviour{
 - {name: client, env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}], args: ["sleep:1s", "get:127.0.0.1:8080", "get:$(IP):8080"]}
 `,
 		Until: hasExited("client"),
-		Judge: func(s *Seen, c *Check) { c.Equal("what the client read", s.text("client"), []string{"hello", "hello"}) },
+		Judge: func(s *Observation, c *Check) {
+			c.Equal("what the client read", s.text("client"), []string{"hello", "hello"})
+		},
 	},
 	{
 		Name: "share-processes", About: "shareProcessNamespace: containers see each other's processes below the sandbox's",
@@ -41,7 +43,7 @@ containers: [{name: a, args: ["await:TERM"]}, {name: b, args: ["sleep:1s", facts
 		Spec: `hostNetwork: true
 containers: [{name: c, args: [facts]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("the network", f.Namespaces["net"], s.Host.Namespaces["net"])
 			c.Equal("the hostname", f.Hostname, s.Host.Hostname)
@@ -54,7 +56,7 @@ containers: [{name: c, args: [facts]}]
 hostIPC: true
 containers: [{name: c, args: [facts]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			for _, ns := range []string{"pid", "ipc"} {
 				c.Equal(ns, f.Namespaces[ns], s.Host.Namespaces[ns])
@@ -66,7 +68,7 @@ containers: [{name: c, args: [facts]}]
 		Name: "shared-memory", About: "/dev/shm is a tmpfs of 64 MiB that the containers share",
 		Spec: `containers: [{name: a, args: ["write:/dev/shm/x=shared", "sleep:2s"]}, {name: b, args: ["sleep:1s", "facts:/dev/shm", "read:/dev/shm/x"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "b")
 			c.Equal("its file system", f.at("/dev/shm").Type, "tmpfs")
 			c.Equal("its size", f.Files["/dev/shm"].Size, int64(64<<20))
@@ -76,7 +78,7 @@ containers: [{name: c, args: [facts]}]
 }
 
 // judgeSharedProcesses: the sandbox's process is the first, and both containers' are seen.
-func judgeSharedProcesses(s *Seen, c *Check) {
+func judgeSharedProcesses(s *Observation, c *Check) {
 	f := s.facts(c, "b")
 	c.That(f.Processes[1] != "podctl-conform", "the first process is the container's")
 	ours := 0

@@ -5,7 +5,7 @@ var resources = []Behaviour{
 		Name: "limits", About: "limits and requests are those of the container's cgroup",
 		Spec: `containers: [{name: c, args: [facts], resources: {requests: {cpu: 250m, memory: 64Mi}, limits: {cpu: 500m, memory: 128Mi}}}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("the memory limit", f.MemoryLimit, int64(128<<20))
 			c.Equal("the CPU limit", f.CPULimit, 0.5)
@@ -16,7 +16,7 @@ var resources = []Behaviour{
 		Name: "best-effort", About: "a pod without requests: no limits, the least CPU shares, the first to be killed for memory",
 		Spec: `containers: [{name: c, args: [facts]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("the memory limit", f.MemoryLimit, int64(0))
 			c.Equal("the CPU limit", f.CPULimit, 0.0)
@@ -28,7 +28,7 @@ var resources = []Behaviour{
 		Name: "guaranteed", About: "a pod whose requests are its limits is the last to be killed for memory",
 		Spec: `containers: [{name: c, args: [facts], resources: {limits: {cpu: 100m, memory: 128Mi}}}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			shim := s.Host.OOM + 1 // containerd's, which crun before 1.9 leaves where the runtime asks for 0
 			if (f.OOM == s.Host.OOM || f.OOM == shim) && f.OOM != -997 {
@@ -43,7 +43,7 @@ var resources = []Behaviour{
 		Spec: `containers: [{name: other, args: ["await:TERM"]}, {name: c, args: ["sleep:2s", "eat:300"], resources: {limits: {memory: 100Mi}}}]
 `,
 		Until: hasExited("c"),
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("the exit code", s.exit("c").ExitCode, int32(137))
 			c.Equal("the reason", s.exit("c").Reason, "OOMKilled")
 			c.Equal("how the other one ended", s.text("other"), []string{"signal SIGTERM"})
@@ -53,7 +53,7 @@ var resources = []Behaviour{
 		Name: "oom-kill-of-a-child", About: "a container that goes on after a child was killed for memory, and exits with 0, is Completed",
 		Spec: `containers: [{name: c, args: ["child:eat:300", "sleep:1s"], resources: {limits: {memory: 200Mi}}}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			exit := s.exit("c")
 			if exit.ExitCode == 137 { // the kernel kills all processes of the cgroup
 				c.Equal("the reason of exit 137", exit.Reason, "OOMKilled")
@@ -69,7 +69,7 @@ var resources = []Behaviour{
 `,
 		Until: ready,
 		Asks:  []Ask{{Container: "c", Stats: true}},
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			a := s.Answers[0]
 			if a.Err != nil {
 				c.Fail("no statistics: %v", a.Err)

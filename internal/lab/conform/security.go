@@ -30,7 +30,7 @@ var security = []Behaviour{
 		Spec: `securityContext: {runAsUser: 1000, runAsGroup: 1001, supplementalGroups: [3000, 3001]}
 containers: [{name: a, args: [facts]}, {name: b, args: [facts], securityContext: {runAsUser: 2000, runAsNonRoot: true}}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			a, b := s.facts(c, "a"), s.facts(c, "b")
 			c.Equal("user and group of a", []int{a.UID, a.GID}, []int{1000, 1001})
 			c.Equal("user and group of b", []int{b.UID, b.GID}, []int{2000, 1001})
@@ -46,7 +46,7 @@ containers: [{name: a, args: [facts]}, {name: b, args: [facts], securityContext:
 - {name: a, args: [facts], securityContext: {capabilities: {add: [NET_ADMIN], drop: [KILL]}}}
 - {name: b, args: [facts], securityContext: {capabilities: {drop: [ALL], add: [CHOWN]}}}
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			a, b := s.facts(c, "a"), s.facts(c, "b")
 			c.That(a.has("CapEff", capNetAdmin) && a.has("CapBnd", capNetAdmin), "NET_ADMIN was not added")
 			c.That(!a.has("CapEff", capKill) && !a.has("CapBnd", capKill), "KILL was not dropped")
@@ -59,7 +59,7 @@ containers: [{name: a, args: [facts]}, {name: b, args: [facts], securityContext:
 		Name: "privileged", About: "a privileged container has the host's capabilities and devices, and no seccomp filter",
 		Spec: `containers: [{name: c, args: ["facts:/dev/kmsg"], securityContext: {privileged: true}}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("the bounding set", f.Status["CapBnd"], s.Host.Status["CapBnd"])
 			c.Equal("seccomp", f.Status["Seccomp"], "0")
@@ -72,7 +72,7 @@ containers: [{name: a, args: [facts]}, {name: b, args: [facts], securityContext:
 		Spec: `volumes: [{name: v, emptyDir: {}}]
 containers: [{name: c, args: ["facts:/", "write:/x=1", "write:/v/x=1"], securityContext: {readOnlyRootFilesystem: true}, volumeMounts: [{name: v, mountPath: /v}]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.That(s.facts(c, "c").at("/").readOnly(), "/ is writable")
 			c.That(len(s.text("c")) == 1, "what was written: %q", s.text("c"))
 		},
@@ -82,7 +82,7 @@ containers: [{name: c, args: ["facts:/", "write:/x=1", "write:/v/x=1"], security
 		Spec: `securityContext: {seccompProfile: {type: RuntimeDefault}}
 containers: [{name: a, args: [facts]}, {name: b, args: [facts], securityContext: {seccompProfile: {type: Unconfined}}}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("seccomp of a", s.facts(c, "a").Status["Seccomp"], "2")
 			c.Equal("seccomp of b", s.facts(c, "b").Status["Seccomp"], "0")
 		},
@@ -91,7 +91,7 @@ containers: [{name: a, args: [facts]}, {name: b, args: [facts], securityContext:
 		Name: "no-new-privileges", About: "allowPrivilegeEscalation false is no_new_privs",
 		Spec: `containers: [{name: a, args: [facts], securityContext: {allowPrivilegeEscalation: false}}, {name: b, args: [facts]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("NoNewPrivs of a", s.facts(c, "a").Status["NoNewPrivs"], "1")
 			c.Equal("NoNewPrivs of b", s.facts(c, "b").Status["NoNewPrivs"], "0")
 		},
@@ -108,7 +108,7 @@ containers: [{name: c, args: ["write:/v/x=1", "facts:/v/x"], volumeMounts: [{nam
 			}
 			return "the runtime says that the handler has no user namespaces: they need runc 1.2 or crun 1.9"
 		},
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			words := fields(f.UIDMap)
 			c.That(len(words) == 3 && words[0] == "0" && words[1] != "0" && words[2] == "65536", "the map of users is %q", f.UIDMap)
@@ -120,7 +120,7 @@ containers: [{name: c, args: ["write:/v/x=1", "facts:/v/x"], volumeMounts: [{nam
 		Name: "masked-paths", About: "/proc and /sys are masked and read-only as by default",
 		Spec: `containers: [{name: c, args: [facts]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			masked := slices.ContainsFunc(f.Mounts, func(m Mount) bool { return slices.Contains(maskedPaths, m.Point) })
 			c.That(masked, "none of %v is masked", maskedPaths)
@@ -134,7 +134,7 @@ containers: [{name: c, args: ["write:/v/x=1", "facts:/v/x"], volumeMounts: [{nam
 		Spec: `securityContext: {sysctls: [{name: net.ipv4.ip_unprivileged_port_start, value: "79"}, {name: kernel.shm_rmid_forced, value: "1"}]}
 containers: [{name: c, args: ["facts:/proc/sys/net/ipv4/ip_unprivileged_port_start,/proc/sys/kernel/shm_rmid_forced"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			files := s.facts(c, "c").Files
 			c.Equal("ip_unprivileged_port_start", fields(files["/proc/sys/net/ipv4/ip_unprivileged_port_start"].Content), []string{"79"})
 			c.Equal("shm_rmid_forced", fields(files["/proc/sys/kernel/shm_rmid_forced"].Content), []string{"1"})

@@ -12,11 +12,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Seen is what was seen of a pod from outside, and what it said from inside.
-type Seen struct {
+// Observation is a pod's run: what podctl and the runtime reported, and what its containers wrote.
+type Observation struct {
 	// Spec is the pod as it was run.
 	Spec *v1.Pod
-	// Refused is why it was not run, "" if it was.
+	// Refused is why the pod was not run, "" if it was: the handler lacks a feature, or the node
+	// rejected the pod.
 	Refused string
 	// Late: the pod did not come as far as Until in time; Problem is the last error of podctl
 	// about it, "" without one.
@@ -47,7 +48,7 @@ type Line struct {
 }
 
 // text returns what a container wrote, line by line.
-func (s *Seen) text(container string) []string {
+func (s *Observation) text(container string) []string {
 	var all []string
 	for _, l := range s.Lines[container] {
 		if !strings.HasPrefix(l.Text, FactsPrefix) {
@@ -58,7 +59,7 @@ func (s *Seen) text(container string) []string {
 }
 
 // facts returns the facts that the container wrote first; the check fails if it wrote none.
-func (s *Seen) facts(c *Check, container string) Facts {
+func (s *Observation) facts(c *Check, container string) Facts {
 	for _, l := range s.Lines[container] {
 		if text, ok := strings.CutPrefix(l.Text, FactsPrefix); ok {
 			var f Facts
@@ -73,7 +74,7 @@ func (s *Seen) facts(c *Check, container string) Facts {
 }
 
 // container returns the last status of a container of any kind.
-func (s *Seen) container(name string) v1.ContainerStatus {
+func (s *Observation) container(name string) v1.ContainerStatus {
 	for _, c := range slices.Concat(s.Ended.InitContainerStatuses, s.Ended.ContainerStatuses) {
 		if c.Name == name {
 			return c
@@ -83,7 +84,7 @@ func (s *Seen) container(name string) v1.ContainerStatus {
 }
 
 // exit returns how a container ended, the zero value if it did not.
-func (s *Seen) exit(name string) v1.ContainerStateTerminated {
+func (s *Observation) exit(name string) v1.ContainerStateTerminated {
 	if t := s.container(name).State.Terminated; t != nil {
 		return *t
 	}
@@ -91,7 +92,7 @@ func (s *Seen) exit(name string) v1.ContainerStateTerminated {
 }
 
 // state says why a container wrote nothing.
-func (s *Seen) state(name string) string {
+func (s *Observation) state(name string) string {
 	switch st := s.container(name).State; {
 	case st.Terminated != nil:
 		return fmt.Sprintf("it exited %d, %s %s", st.Terminated.ExitCode, st.Terminated.Reason, st.Terminated.Message)
@@ -154,7 +155,7 @@ type Result struct {
 func (r Result) Unexpected() bool { return r.Verdict == Deviates && r.Known == nil }
 
 // Judged returns the result of a behaviour on a runtime.
-func (b Behaviour) Judged(s *Seen, runtime, version string) Result {
+func (b Behaviour) Judged(s *Observation, runtime, version string) Result {
 	r := Result{Name: b.Name, About: b.About, Runtime: runtime + " " + strings.TrimPrefix(version, "v"), Verdict: OK}
 	c := &Check{}
 	switch {

@@ -11,7 +11,7 @@ var streams = []Behaviour{
 		Name: "logs", About: "the format of logs: time, stream, tag; long lines in parts; streams apart",
 		Spec: `containers: [{name: c, args: ["out:to stdout", "err:to stderr", "long:40000"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			lines := s.Lines["c"]
 			if len(lines) != 3 {
 				c.Fail("it wrote %d lines, want 3", len(lines))
@@ -37,7 +37,7 @@ var streams = []Behaviour{
 		Name: "tty", About: "tty: the output is a terminal, and all of it is stdout",
 		Spec: `containers: [{name: c, tty: true, args: ["facts:", "err:to stderr"]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.That(s.facts(c, "c").TTY, "the output is no terminal")
 			for _, l := range s.Lines["c"] {
 				c.Equal("the stream", l.Stream, "stdout")
@@ -56,7 +56,7 @@ var streams = []Behaviour{
 `,
 		Until: running,
 		Asks:  []Ask{{Container: "c", Exec: []string{"err:to stderr", "facts", "exit:7"}}},
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			a := s.Answers[0]
 			if a.Err != nil {
 				c.Fail("exec: %v", a.Err)
@@ -64,7 +64,7 @@ var streams = []Behaviour{
 			}
 			c.Equal("the exit code", a.Code, 7)
 			c.Equal("stderr", a.Stderr, "to stderr\n")
-			inner := (&Seen{Lines: map[string][]Line{"exec": {{Text: strings.TrimSpace(a.Stdout)}}}}).facts(c, "exec")
+			inner := (&Observation{Lines: map[string][]Line{"exec": {{Text: strings.TrimSpace(a.Stdout)}}}}).facts(c, "exec")
 			outer := s.facts(c, "c")
 			c.Equal("the user", inner.UID, outer.UID)
 			c.Equal("the directory", inner.Dir, outer.Dir)
@@ -82,7 +82,7 @@ var streams = []Behaviour{
 `,
 		Until: ready,
 		Asks:  []Ask{{Port: 8081}},
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.That(s.Answers[0].Err == nil, "%v", s.Answers[0].Err)
 			c.Equal("what was read", s.Answers[0].Stdout, "forwarded")
 		},

@@ -29,7 +29,7 @@ volumes: [{name: v, emptyDir: {}}]
 initContainers: [{name: i, args: ["write:/v/first=kept"], volumeMounts: [{name: v, mountPath: /v}]}]
 containers: [{name: c, args: ["once:/v/again=7", "read:/v/first", "facts:/v"], volumeMounts: [{name: v, mountPath: /v}]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			v := s.facts(c, "c").Files["/v"]
 			c.Equal("its mode", v.Mode, "drwxrwxrwx")
 			c.Equal("its content", v.Entries, []string{"again", "first"})
@@ -42,7 +42,7 @@ containers: [{name: c, args: ["once:/v/again=7", "read:/v/first", "facts:/v"], v
 		Spec: `volumes: [{name: v, emptyDir: {medium: Memory, sizeLimit: 16Mi}}]
 containers: [{name: c, args: ["facts:/v"], volumeMounts: [{name: v, mountPath: /v}]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("its file system", f.at("/v").Type, "tmpfs")
 			c.Equal("its size", f.Files["/v"].Size, int64(16<<20))
@@ -60,7 +60,7 @@ containers:
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: subpath, namespace: podctl-conform}, data: {one: first, two: second}}
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.Equal("what was read", s.text("c"), []string{"1", "first"})
 			c.Equal("the directory", s.facts(c, "c").Files["/d"].Entries, []string{"x"})
 		},
@@ -81,7 +81,7 @@ containers: [{name: c, args: ["facts:/v/a/k,/v/s,/v/name"], volumeMounts: [{name
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: projected, namespace: podctl-conform}, stringData: {s: hidden}}
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			files := s.facts(c, "c").Files
 			for path, want := range map[string]File{"/v/a/k": {Mode: "-r--r-----", Content: "value"}, "/v/s": {Mode: "-r--------", Content: "hidden"}, "/v/name": {Mode: "-r--r-----", Content: "projected"}} {
 				c.Equal(path, [2]string{files[path].Mode, files[path].Content}, [2]string{want.Mode, want.Content})
@@ -95,7 +95,7 @@ containers: [{name: c, args: ["facts:/v/s,/none", "write:/v/s=x"], volumeMounts:
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: secret, namespace: podctl-conform}, stringData: {s: hidden}}
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.Equal("its file system", f.at("/v").Type, "tmpfs")
 			c.That(f.at("/v").readOnly(), "/v is writable")
@@ -114,7 +114,7 @@ containers: [{name: c, args: ["write:/v/x=1", "facts:/v,/v/x,/m/k"], volumeMount
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: fsgroup, namespace: podctl-conform}, data: {k: value}}
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			f := s.facts(c, "c")
 			c.That(slices.Contains(f.Groups, 2000), "the groups %v do not have 2000", f.Groups)
 			c.Equal("the group of the volume", f.Files["/v"].GID, 2000)
@@ -131,7 +131,7 @@ containers:
   args: ["facts:/ro", "write:/ro/x=1", "write:/rw/x=1"]
   volumeMounts: [{name: v, mountPath: /ro, readOnly: true, recursiveReadOnly: IfPossible}, {name: v, mountPath: /rw}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			c.That(s.facts(c, "c").at("/ro").readOnly(), "/ro is writable")
 			c.That(len(s.text("c")) == 1, "what was written: %q", s.text("c"))
 		},
@@ -141,7 +141,7 @@ containers:
 		Spec: `volumes: [{name: v, image: {reference: "IMAGE", pullPolicy: Never}}]
 containers: [{name: c, args: ["facts:/v", "write:/v/x=1"], volumeMounts: [{name: v, mountPath: /v}]}]
 `,
-		Judge: func(s *Seen, c *Check) {
+		Judge: func(s *Observation, c *Check) {
 			v := s.facts(c, "c").Files["/v"]
 			c.That(len(v.Entries) > 0, "it is empty: %s", v.Err)
 			c.That(len(s.text("c")) == 1, "it is writable")

@@ -41,7 +41,7 @@ func measure(ctx, changes context.Context, e *shell.Env, o benchOptions) error {
 				return &shell.UsageError{Message: "--versus is the same runtime", Advice: "--handler NAME --handler NAME measures two handlers of one"}
 			}
 		}
-		at, err := openPlace(ctx, changes, e, g, client, "bench", bench.Label)
+		at, err := openWorkspace(ctx, changes, e, g, client, "bench", bench.Label)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func measure(ctx, changes context.Context, e *shell.Env, o benchOptions) error {
 			return err
 		}
 		for _, handler := range o.handlers {
-			pods := &bench.Pods{Client: client, Handler: handler, Image: image, Mark: at.mark, LogDir: at.logs()}
+			pods := &bench.PodMaker{Client: client, Handler: handler, Image: image, Mark: at.mark, LogDir: at.logs()}
 			s := bench.NewSubject(ctx, subjectName(client, handler), pods, calls)
 			subjects = append(subjects, s)
 			data.Subjects = append(data.Subjects, subjectOf(client, s))

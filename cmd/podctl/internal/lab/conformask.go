@@ -26,7 +26,7 @@ import (
 const askTimeout = 20 * time.Second
 
 // ask asks a pod that runs.
-func (r *conforming) ask(ctx context.Context, ask conform.Ask, i node.Info) (a conform.Answer) {
+func (r *conformRun) ask(ctx context.Context, ask conform.Ask, i node.Info) (a conform.Answer) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	id := containerID(i.Status, ask.Container)
@@ -52,7 +52,7 @@ func (r *conforming) ask(ctx context.Context, ask conform.Ask, i node.Info) (a c
 }
 
 // forward reads the answer of an HTTP server through a port-forward.
-func (r *conforming) forward(ctx context.Context, i node.Info, port uint16) (string, error) {
+func (r *conformRun) forward(ctx context.Context, i node.Info, port uint16) (string, error) {
 	at := slices.IndexFunc(r.session.RuntimePods(), func(p *pod.Pod) bool { return p.UID == i.Pod.UID })
 	if at < 0 {
 		return "", errors.New("the runtime does not list the pod")
@@ -135,10 +135,10 @@ func readLogs(s *daemon.Session, p *v1.Pod, status v1.PodStatus) map[string][]co
 	return all
 }
 
-// states are what the runtime's events told of containers.
-type states struct {
-	// heard: the runtime has events.
-	heard bool
+// stateRecorder records the states that the runtime's events report, by container id.
+type stateRecorder struct {
+	// hasEvents reports whether the runtime has events for podctl.
+	hasEvents bool
 
 	mu   sync.Mutex
 	byID map[string][]string
@@ -146,15 +146,15 @@ type states struct {
 
 // watchStates subscribes to the events of a runtime that gives them to everybody, until ctx
 // ends.
-func watchStates(ctx context.Context, client *cri.Client) *states {
-	s := &states{byID: map[string][]string{}}
+func watchStates(ctx context.Context, client *cri.Client) *stateRecorder {
+	s := &stateRecorder{byID: map[string][]string{}}
 	if !client.Connected().BroadcastsEvents() {
 		return s
 	}
 	opened, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = client.Hints(ctx, func() { close(opened) }, s.hear) // without events there are none
+		_ = client.Hints(ctx, func() { close(opened) }, s.handleHint) // without events there are none
 	}()
 	select {
 	case <-opened:
@@ -162,14 +162,14 @@ func watchStates(ctx context.Context, client *cri.Client) *states {
 		select {
 		case <-ended:
 		case <-time.After(time.Second):
-			s.heard = true
+			s.hasEvents = true
 		}
 	case <-ended:
 	}
 	return s
 }
 
-func (s *states) hear(h pod.Hint) {
+func (s *stateRecorder) handleHint(h pod.Hint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := strings.ToLower(h.State.String())
@@ -179,16 +179,16 @@ func (s *states) hear(h pod.Hint) {
 	s.byID[h.ID] = append(s.byID[h.ID], state)
 }
 
-// eventsTake is how long an event may take.
-const eventsTake = 2 * time.Second
+// eventTimeout bounds the wait for the event that a container was deleted.
+const eventTimeout = 2 * time.Second
 
-// of returns the states of the first container of a pod that is gone, nil without events.
-func (s *states) of(status v1.PodStatus) []string {
-	if !s.heard || len(status.ContainerStatuses) == 0 {
+// statesOf returns the states of the first container of a pod that is gone, nil without events.
+func (s *stateRecorder) statesOf(status v1.PodStatus) []string {
+	if !s.hasEvents || len(status.ContainerStatuses) == 0 {
 		return nil
 	}
 	id := containerID(status, status.ContainerStatuses[0].Name)
-	for until := time.Now().Add(eventsTake); ; time.Sleep(eventsTake / 20) {
+	for until := time.Now().Add(eventTimeout); ; time.Sleep(eventTimeout / 20) {
 		s.mu.Lock()
 		got := slices.Clone(s.byID[id])
 		s.mu.Unlock()

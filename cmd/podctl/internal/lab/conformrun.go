@@ -40,7 +40,7 @@ func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
 		if client.Connected().Name == sim.Name {
 			return errSimulated
 		}
-		at, err := openPlace(ctx, changes, e, o.Globals, client, "conform", conform.Label)
+		at, err := openWorkspace(ctx, changes, e, o.Globals, client, "conform", conform.Label)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
 }
 
 // conformAt runs the behaviours.
-func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, client *cri.Client, at *place) (_ []conform.Result, err error) {
+func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, client *cri.Client, at *workspace) (_ []conform.Result, err error) {
 	image, err := chooseImage(ctx, client, o.image)
 	if err != nil {
 		return nil, err
@@ -67,12 +67,12 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 	if err != nil {
 		return nil, err
 	}
-	probe, err := copyProgram(at.dir)
+	probe, err := copyPodctl(at.dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.Remove(probe) }() // of the next one
-	pods, set, err := loadBehaviours(ctx, o.selected, conform.Place{Image: image, Probe: probe, Mark: at.mark, Class: o.class})
+	pods, set, err := loadBehaviours(ctx, o.selected, conform.ManifestOptions{Image: image, Probe: probe, Mark: at.mark, Class: o.class})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 	if err != nil {
 		return nil, err
 	}
-	r := &conforming{
+	r := &conformRun{
 		handler: handler, session: session, set: set, host: inside.Facts(nil), version: client.Connected(), now: e.Now,
 		want: map[types.UID]node.Desired{}, events: watchStates(ctx, client),
 	}
@@ -96,7 +96,7 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 	ran := make(chan error, 1)
 	r.apply()
 	go func() { ran <- session.Run(running) }()
-	results := r.all(ctx, o, pods)
+	results := r.runAll(ctx, o, pods)
 	drained := session.Drain(changes, new(int64))
 	stop()
 	if err := errors.Join(ctx.Err(), drained, <-ran); err != nil {
@@ -123,8 +123,8 @@ func handlerOf(s cri.RuntimeStatus, name string) (cri.Handler, error) {
 
 const conformSource = "conform"
 
-// copyProgram copies podctl, which containers run, to a file that every user may run.
-func copyProgram(dir string) (string, error) {
+// copyPodctl copies podctl, which containers run, to a file that every user may run.
+func copyPodctl(dir string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -149,7 +149,7 @@ func copyProgram(dir string) (string, error) {
 }
 
 // loadBehaviours returns the pod of each behaviour, and the objects that they refer to.
-func loadBehaviours(ctx context.Context, all []conform.Behaviour, at conform.Place) ([]node.Desired, *pod.Objects, error) {
+func loadBehaviours(ctx context.Context, all []conform.Behaviour, at conform.ManifestOptions) ([]node.Desired, *pod.Objects, error) {
 	var documents [][]byte
 	for _, b := range all {
 		document, err := at.Manifest(b)
@@ -170,22 +170,22 @@ func loadBehaviours(ctx context.Context, all []conform.Behaviour, at conform.Pla
 	return pods, set.Objects, nil
 }
 
-// conforming runs behaviours on one session.
-type conforming struct {
+// conformRun runs behaviours on one session.
+type conformRun struct {
 	session *daemon.Session
 	handler cri.Handler
 	set     *pod.Objects
 	host    conform.Facts
 	version cri.Version
 	now     func() time.Time
-	events  *states
+	events  *stateRecorder
 
 	mu   sync.Mutex
 	want map[types.UID]node.Desired
 }
 
 // apply tells the node which pods are to run.
-func (r *conforming) apply() {
+func (r *conformRun) apply() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []node.Desired
@@ -195,8 +195,8 @@ func (r *conforming) apply() {
 	r.session.Set(conformSource, all, r.set)
 }
 
-// all runs the behaviours, some at a time, until ctx ends.
-func (r *conforming) all(ctx context.Context, o conformOptions, pods []node.Desired) []conform.Result {
+// runAll runs the behaviours, some at a time, until ctx ends.
+func (r *conformRun) runAll(ctx context.Context, o conformOptions, pods []node.Desired) []conform.Result {
 	results := make([]conform.Result, len(pods))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -204,12 +204,12 @@ func (r *conforming) all(ctx context.Context, o conformOptions, pods []node.Desi
 		wg.Go(func() {
 			for i := range next {
 				begin := r.now()
-				seen := &conform.Seen{}
+				seen := &conform.Observation{}
 				if needs := o.selected[i].Needs; needs != nil {
 					seen.Refused = needs(r.handler)
 				}
 				if seen.Refused == "" {
-					seen = r.see(ctx, o.selected[i], pods[i])
+					seen = r.observe(ctx, o.selected[i], pods[i])
 				}
 				results[i] = o.selected[i].Judged(seen, r.version.Name, r.version.Version)
 				results[i].Seconds = r.now().Sub(begin).Seconds()
@@ -233,9 +233,9 @@ const (
 	endTimeout   = time.Minute
 )
 
-// see runs a pod to where it is asked, asks, removes it, and returns what was seen.
-func (r *conforming) see(ctx context.Context, b conform.Behaviour, d node.Desired) *conform.Seen {
-	seen := &conform.Seen{Spec: d.Pod, Host: r.host}
+// observe runs a pod to where it is asked, asks, removes it, and returns what was seen.
+func (r *conformRun) observe(ctx context.Context, b conform.Behaviour, d node.Desired) *conform.Observation {
+	seen := &conform.Observation{Spec: d.Pod, Host: r.host}
 	watcher := r.session.Watch()
 	defer watcher.Stop()
 	r.mu.Lock()
@@ -267,13 +267,13 @@ func (r *conforming) see(ctx context.Context, b conform.Behaviour, d node.Desire
 	}
 	seen.StopTook = r.now().Sub(begin)
 	seen.Lines = readLogs(r.session, d.Pod, seen.Ended)
-	seen.Events = r.events.of(seen.Ended)
+	seen.Events = r.events.statesOf(seen.Ended)
 	return seen
 }
 
 // await returns the pod as soon as reached holds for it, or with nil once it is gone; false
 // after the timeout.
-func (r *conforming) await(ctx context.Context, w *node.Watcher, uid types.UID, timeout time.Duration, reached func(node.Info) bool) (last node.Info, ok bool) {
+func (r *conformRun) await(ctx context.Context, w *node.Watcher, uid types.UID, timeout time.Duration, reached func(node.Info) bool) (last node.Info, ok bool) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	for {

@@ -60,24 +60,25 @@ func interruptedTwice(ctx context.Context, e *shell.Env, command string, do func
 	return err
 }
 
-// place is where a command has pods of its own on a runtime: one process at a time.
-type place struct {
+// workspace is the directory and the mark of a command that runs pods of its own on a runtime. One
+// process at a time holds it.
+type workspace struct {
 	dir string
 	// mark is the value of the label of its pods.
 	mark   string
 	unlock func()
 }
 
-func (p *place) logs() string { return filepath.Join(p.dir, "logs") }
+func (p *workspace) logs() string { return filepath.Join(p.dir, "logs") }
 
-func (p *place) close() {
+func (p *workspace) close() {
 	_ = os.RemoveAll(p.logs()) // of the next one
 	p.unlock()
 }
 
-// openPlace returns the place of a command, once what an earlier process left is removed: its
-// pods have the label.
-func openPlace(ctx, changes context.Context, e *shell.Env, g shell.Globals, client *cri.Client, command, label string) (*place, error) {
+// openWorkspace locks the workspace of a command, and removes the pods that an earlier process
+// left: those with the label and the mark.
+func openWorkspace(ctx, changes context.Context, e *shell.Env, g shell.Globals, client *cri.Client, command, label string) (*workspace, error) {
 	endpoint := client.Endpoint().Runtime
 	if path, unix := strings.CutPrefix(endpoint, "unix://"); unix {
 		err := kubelet.CheckNone(ctx, path)
@@ -99,7 +100,7 @@ func openPlace(ctx, changes context.Context, e *shell.Env, g shell.Globals, clie
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("another podctl %s uses %s: %w", command, endpoint, err), "wait for its end")
 	}
-	p := &place{dir: dir, unlock: unlock}
+	p := &workspace{dir: dir, unlock: unlock}
 	left := 0
 	if p.mark, err = markOf(dir); err == nil {
 		left, err = bench.Sweep(changes, client, label, p.mark)
