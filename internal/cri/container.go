@@ -21,7 +21,7 @@ func (c *Client) CreateContainer(ctx context.Context, sandboxID string, cfg *run
 	if r.ContainerId == "" {
 		return "", answerError("CreateContainer", objectOf(req), "the runtime answered without an id")
 	}
-	c.changes.create(cfg.GetLabels(), r.ContainerId, sandboxID, c.now())
+	c.changes.noteCreated(cfg.GetLabels(), r.ContainerId, sandboxID, c.now())
 	return r.ContainerId, nil
 }
 

@@ -21,7 +21,7 @@ func (c *Client) RunPodSandbox(ctx context.Context, cfg *runtimeapi.PodSandboxCo
 		return "", answerError("RunPodSandbox", objectOf(req), "the runtime answered without an id")
 	}
 	c.own.created(r.PodSandboxId)
-	c.changes.create(cfg.GetLabels(), r.PodSandboxId, "", c.now())
+	c.changes.noteCreated(cfg.GetLabels(), r.PodSandboxId, "", c.now())
 	return r.PodSandboxId, nil
 }
 
@@ -42,7 +42,7 @@ func (c *Client) RemovePodSandbox(ctx context.Context, id string) error {
 // removed notes a removal that was confirmed.
 func (c *Client) removed(id string, err error) error {
 	if err = gone(err); err == nil {
-		c.changes.remove(id, c.now())
+		c.changes.noteRemoved(id, c.now())
 	}
 	return err
 }

@@ -53,7 +53,7 @@ var mutants = []mutant{
 		"if err := r.cgroups.Remove(ctx, p.UID); err != nil {", "if err := ctx.Err(); err != nil {"},
 	{"the PLEG does not report that a container died", "internal/pleg/diff.go",
 		"case new == exited:\n\t\treturn []EventType{ContainerDied}", "case new == exited:\n\t\treturn nil"},
-	{"a list that lacks what podctl created is believed", "internal/cri/outdated.go",
+	{"a list that lacks what podctl created is believed", "internal/cri/ownchanges.go",
 		"for id, sandbox := range created {\n\t\terr :=", "for id, sandbox := range map[string]string{} {\n\t\terr :="},
 	{"a container that is unknown is started beside itself", "internal/node/podsync/actions.go",
 		"if last == nil || last.State != pod.Unknown {", "if true || last == nil {"},

@@ -33,8 +33,8 @@ func listNow(t *testing.T, c *Client) (l lists) {
 	return l
 }
 
-// wants fails the test unless a node takes a list of the runtime for another one.
-func (l lists) wants(t *testing.T, c *Client, want lists) {
+// becomes fails the test unless withOwnChanges makes want of the lists.
+func (l lists) becomes(t *testing.T, c *Client, want lists) {
 	t.Helper()
 	got, same, err := c.withOwnChanges(t.Context(), c.changes.createdFor("", c.now()), l)
 	diff := cmp.Diff(want, got, cmp.AllowUnexported(lists{}, sandboxEntry{}, containerEntry{}, identity{}),
@@ -47,26 +47,26 @@ func (l lists) wants(t *testing.T, c *Client, want lists) {
 	}
 }
 
-func TestListWithoutCreatedPodHasIt(t *testing.T) {
+func TestCreatedPodIsAddedToStaleList(t *testing.T) {
 	inNode(t, func(t *testing.T, _ *sim.Runtime, c *Client, _ string, now lists) {
-		lists{}.wants(t, c, now)
-		now.wants(t, c, now)
+		lists{}.becomes(t, c, now)
+		now.becomes(t, c, now)
 	})
 }
 
-func TestListWithoutPodRemovedByOthersHasNone(t *testing.T) {
+func TestPodRemovedByOthersIsNotAddedToList(t *testing.T) {
 	inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, sandbox string, _ lists) {
 		if _, err := r.RemovePodSandbox(t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sandbox}); err != nil {
 			t.Fatal(err)
 		}
-		lists{}.wants(t, c, lists{})
+		lists{}.becomes(t, c, lists{})
 		if left := c.changes.createdFor("", c.now()); len(left) > 0 {
 			t.Errorf("asked for again: %v", left)
 		}
 	})
 }
 
-func TestListWithoutPodWhoseStatusIsEmptyIsNone(t *testing.T) {
+func TestListIsAnErrorWhileStatusOfCreatedPodIsEmpty(t *testing.T) {
 	for _, rule := range []string{"method=ContainerStatus unset=status", "method=PodSandboxStatus unset=status"} {
 		inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, _ string, _ lists) {
 			r.Inject(rule)
@@ -77,24 +77,24 @@ func TestListWithoutPodWhoseStatusIsEmptyIsNone(t *testing.T) {
 	}
 }
 
-func TestListWithoutPodWhoseStatusFailsIsNone(t *testing.T) {
+func TestListIsAnErrorWhileStatusOfCreatedPodFails(t *testing.T) {
 	inNode(t, func(t *testing.T, r *sim.Runtime, c *Client, _ string, _ lists) {
 		r.Inject("method=ContainerStatus error=Unknown")
 		if _, _, err := c.withOwnChanges(t.Context(), c.changes.createdFor("", c.now()), lists{}); err == nil {
 			t.Error("the list counts")
 		}
-		time.Sleep(keptChanges + time.Second)
-		lists{}.wants(t, c, lists{}) // by now it is not there, whatever its status says
+		time.Sleep(changeTTL + time.Second)
+		lists{}.becomes(t, c, lists{}) // by now it is not there, whatever its status says
 	})
 }
 
-func TestListWithRemovedPodHasItNot(t *testing.T) {
+func TestRemovedPodIsDroppedFromStaleList(t *testing.T) {
 	inNode(t, func(t *testing.T, _ *sim.Runtime, c *Client, sandbox string, old lists) {
 		if err := c.RemovePodSandbox(t.Context(), sandbox); err != nil {
 			t.Fatal(err)
 		}
-		old.wants(t, c, listNow(t, c))
-		time.Sleep(keptChanges + time.Second)
-		old.wants(t, c, old) // by now it is the runtime that has it still
+		old.becomes(t, c, listNow(t, c))
+		time.Sleep(changeTTL + time.Second)
+		old.becomes(t, c, old) // by now it is the runtime that has it still
 	})
 }

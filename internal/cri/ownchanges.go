@@ -14,10 +14,10 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// ownChanges are the sandboxes and containers that a node has created and removed within the last
-// minute: a runtime may answer with a list of before (https://github.com/kubernetes/kubernetes/issues/23636).
-// A node that believed it would create beside itself what it has, and stop again and again what is
-// gone. A nil one is empty, and stays so.
+// ownChanges are the sandboxes and containers that a node has created and removed within changeTTL.
+// A runtime may answer with a stale list (https://github.com/kubernetes/kubernetes/issues/23636): a
+// node that believed it would create a second sandbox beside the first, and stop again and again
+// what is gone. A nil *ownChanges is empty and ignores changes. It is safe for concurrent use.
 type ownChanges struct {
 	mu      sync.Mutex
 	created map[string]creation
@@ -36,34 +36,35 @@ func newOwnChanges() *ownChanges {
 	return &ownChanges{created: map[string]creation{}, removed: map[string]time.Time{}}
 }
 
-// keptChanges is how old a list may be.
-const keptChanges = time.Minute
+// changeTTL is how long a change is kept: the age up to which a list is corrected.
+const changeTTL = time.Minute
 
-// create adds what was created for the pod of the labels.
-func (o *ownChanges) create(labels map[string]string, id, sandbox string, now time.Time) {
+// noteCreated records that a sandbox, or a container in a sandbox, was created for the pod with the
+// labels.
+func (o *ownChanges) noteCreated(labels map[string]string, id, sandbox string, now time.Time) {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.created, func(_ string, c creation) bool { return now.Sub(c.at) > keptChanges })
+	maps.DeleteFunc(o.created, func(_ string, c creation) bool { return now.Sub(c.at) > changeTTL })
 	o.created[id] = creation{types.UID(labels[pod.UIDLabel]), sandbox, now}
 }
 
-// remove adds what does not exist any more.
-func (o *ownChanges) remove(id string, now time.Time) {
+// noteRemoved records that a sandbox, with its containers, or a container does not exist any more.
+func (o *ownChanges) noteRemoved(id string, now time.Time) {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.removed, func(_ string, at time.Time) bool { return now.Sub(at) > keptChanges })
+	maps.DeleteFunc(o.removed, func(_ string, at time.Time) bool { return now.Sub(at) > changeTTL })
 	o.removed[id] = now
 	maps.DeleteFunc(o.created, func(other string, c creation) bool { return other == id || c.sandbox == id })
 }
 
-// createdFor returns what was created for a pod, or for all pods, "", by id, with the sandboxes of
-// containers.
+// createdFor returns the sandboxes and containers that were created for a pod, or for all pods if
+// uid is "". It maps the id of a container to that of its sandbox, and the id of a sandbox to "".
 func (o *ownChanges) createdFor(uid types.UID, now time.Time) map[string]string {
 	if o == nil {
 		return nil
@@ -72,14 +73,14 @@ func (o *ownChanges) createdFor(uid types.UID, now time.Time) map[string]string 
 	defer o.mu.Unlock()
 	created := map[string]string{}
 	for id, c := range o.created {
-		if (uid == "" || c.uid == uid) && now.Sub(c.at) <= keptChanges {
+		if (uid == "" || c.uid == uid) && now.Sub(c.at) <= changeTTL {
 			created[id] = c.sandbox
 		}
 	}
 	return created
 }
 
-// isRemoved reports whether one of the ids was removed.
+// isRemoved reports whether one of the ids was removed within changeTTL.
 func (o *ownChanges) isRemoved(now time.Time, ids ...string) bool {
 	if o == nil {
 		return false
@@ -88,7 +89,7 @@ func (o *ownChanges) isRemoved(now time.Time, ids ...string) bool {
 	defer o.mu.Unlock()
 	return slices.ContainsFunc(ids, func(id string) bool {
 		at, ok := o.removed[id]
-		return ok && now.Sub(at) <= keptChanges
+		return ok && now.Sub(at) <= changeTTL
 	})
 }
 
@@ -98,8 +99,9 @@ type lists struct {
 	containers []containerEntry
 }
 
-// withOwnChanges returns lists without what this client removed, and with what it had created before
-// they were made and what still exists, as its status says. same reports whether nothing differs.
+// withOwnChanges returns lists without what this client has removed, and with those of created that
+// the runtime does not list but reports a status of. It changes created. same reports whether the
+// result equals l; the error is that of a status.
 func (c *Client) withOwnChanges(ctx context.Context, created map[string]string, l lists) (_ lists, same bool, err error) {
 	now, listed := c.now(), len(l.sandboxes)+len(l.containers)
 	isRemovedSandbox := func(s sandboxEntry) bool { return c.changes.isRemoved(now, s.ID) }
@@ -119,7 +121,7 @@ func (c *Client) withOwnChanges(ctx context.Context, created map[string]string, 
 		err := c.addUnlisted(ctx, &l, id, sandbox)
 		switch {
 		case errors.Is(err, ErrNotFound):
-			c.changes.remove(id, now)
+			c.changes.noteRemoved(id, now)
 		case err != nil:
 			return lists{}, false, err
 		default:
