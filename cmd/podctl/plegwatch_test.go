@@ -108,7 +108,7 @@ func watchLines(t *testing.T, c *command) []pleg.WatchLine {
 func TestWatchNeverStealsEvents(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.sim.SetVersion("containerd", "1.7.35")
-		w.sim.SetEvents(sim.EventsStolen)
+		w.sim.SetEvents(sim.EventsSharedQueue)
 		c := w.watch()
 		c.lines(watchHeader, "relists only: containerd 1.7.35 delivers each event to one subscriber only: podctl would take events from the kubelet")
 		w.pod("default", "web")

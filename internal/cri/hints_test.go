@@ -111,7 +111,7 @@ func TestHintsReplayUnreadEvents(t *testing.T) {
 
 // TestHintsAreBroadcastOrStolen, as the runtime has it.
 func TestHintsAreBroadcastOrStolen(t *testing.T) {
-	for mode, want := range map[sim.EventMode][2]int{sim.EventsBroadcast: {5, 5}, sim.EventsStolen: {2, 3}} {
+	for mode, want := range map[sim.EventMode][2]int{sim.EventsBroadcast: {5, 5}, sim.EventsSharedQueue: {2, 3}} {
 		bubble(t, func(t *testing.T, r *sim.Runtime, c *Client) {
 			r.SetEvents(mode)
 			a, b := hear(t.Context(), c), hear(t.Context(), c)

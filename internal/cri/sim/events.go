@@ -15,8 +15,8 @@ const (
 	// EventsBroadcast is containerd 2: every subscriber hears every event; the
 	// first one what no stream received in the last five minutes, too.
 	EventsBroadcast EventMode = iota
-	// EventsStolen is containerd 1.7: subscribers share one queue.
-	EventsStolen
+	// EventsSharedQueue is containerd 1.7: subscribers share one queue.
+	EventsSharedQueue
 	// EventsUnimplemented is containerd 1.6.
 	EventsUnimplemented
 	// EventsEOF is CRI-O with events switched off: the stream ends at once.
@@ -29,7 +29,7 @@ const backlogAge = 5 * time.Minute
 type eventState struct {
 	mode        EventMode
 	subscribers []*subscriber
-	turn        int // of EventsStolen
+	turn        int // of EventsSharedQueue
 	backlog     []*runtimeapi.ContainerEventResponse
 }
 
@@ -78,7 +78,7 @@ func (r *Runtime) subscribe() (*subscriber, error) {
 		return nil, errorf(codes.Unimplemented, "method GetContainerEvents not implemented")
 	case EventsEOF:
 		return nil, nil
-	case EventsBroadcast, EventsStolen:
+	case EventsBroadcast, EventsSharedQueue:
 	}
 	s := &subscriber{more: make(chan struct{}, 1), closed: make(chan struct{})}
 	r.events.subscribers = append(r.events.subscribers, s)
@@ -122,7 +122,7 @@ func (r *Runtime) emit(id string, sb *sandbox, typ runtimeapi.ContainerEventType
 			e.backlog = e.backlog[1:]
 		}
 		e.backlog = append(e.backlog, ev)
-	case e.mode == EventsStolen:
+	case e.mode == EventsSharedQueue:
 		e.turn++
 		e.subscribers[e.turn%len(e.subscribers)].put(ev)
 	default:

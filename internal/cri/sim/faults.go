@@ -13,8 +13,8 @@ import (
 	"github.com/podctl/podctl/internal/lab/trace"
 )
 
-// Inject has calls go wrong by rules as podctl proxy --inject takes them; one that is none
-// panics. remove removes them, and lets go on the calls that hang by them.
+// Inject adds rules as podctl proxy --inject takes them. It panics if one is invalid. remove removes
+// them; calls that hang because of them go on.
 func (r *Runtime) Inject(texts ...string) (remove func()) {
 	var all []rules.Rule
 	for _, text := range texts {
@@ -27,7 +27,7 @@ func (r *Runtime) Inject(texts ...string) (remove func()) {
 	return r.InjectRules(all...)
 }
 
-// InjectRules is Inject for rules that have no text.
+// InjectRules is like Inject but adds parsed rules.
 func (r *Runtime) InjectRules(all ...rules.Rule) (remove func()) {
 	remove, err := r.Faults.Add(all...)
 	if err != nil {
@@ -36,14 +36,14 @@ func (r *Runtime) InjectRules(all ...rules.Rule) (remove func()) {
 	return remove
 }
 
-// intercept records a call, and carries it out as the rules say.
+// intercept is a grpc.UnaryServerInterceptor that records calls and applies the rules.
 func (r *Runtime) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
 	request, _ := req.(proto.Message)
 	defer r.record(ctx, path.Base(info.FullMethod), req, r.known.Target(request, nil), r.opts.Clock(), &err)
 	return r.Faults.Unary(ctx, req, info, handle)
 }
 
-// interceptStream does the same for streams.
+// interceptStream is the grpc.StreamServerInterceptor that does the same.
 func (r *Runtime) interceptStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	defer r.record(ss.Context(), path.Base(info.FullMethod), nil, trace.Target{}, r.opts.Clock(), &err)
 	return r.Faults.Stream(srv, ss, info, handle)

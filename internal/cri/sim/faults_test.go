@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/cri/sim"
 )
 
-// TestFaults: fail, skip, hang, delay, and an answer that is lost.
+// TestFaults: an error of some calls, a hang, a delay, and an answer that is lost.
 func TestFaults(t *testing.T) {
 	bubble(t, sim.Options{Record: true}, func(t *testing.T, n *node) {
 		version := func() error {

@@ -131,8 +131,8 @@ func (r *Runtime) imageNamed(ref string) *image {
 	return i
 }
 
-// held are the images that the runtime holds, by id. r.mu is held.
-func (r *Runtime) held() []*image {
+// heldImages are the images that the runtime holds, by id. r.mu is held.
+func (r *Runtime) heldImages() []*image {
 	var held []*image
 	for name, i := range r.images {
 		if i.present && name == i.ref {
@@ -213,7 +213,7 @@ func (r *Runtime) PullImage(ctx context.Context, req *runtimeapi.PullImageReques
 func (r *Runtime) ListImages(_ context.Context, req *runtimeapi.ListImagesRequest) (*runtimeapi.ListImagesResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	resp, held := &runtimeapi.ListImagesResponse{}, r.held()
+	resp, held := &runtimeapi.ListImagesResponse{}, r.heldImages()
 	if ref := req.GetFilter().GetImage().GetImage(); ref != "" {
 		held = nil
 		if i := r.resolve(ref); i != nil {
@@ -242,7 +242,7 @@ func (r *Runtime) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var used uint64
-	for _, i := range r.held() {
+	for _, i := range r.heldImages() {
 		used += i.toCRI().Size
 	}
 	return &runtimeapi.ImageFsInfoResponse{ImageFilesystems: []*runtimeapi.FilesystemUsage{{

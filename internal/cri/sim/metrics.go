@@ -27,8 +27,8 @@ var families = []struct {
 	{names: "spec_cpu_period spec_cpu_shares spec_memory_limit_bytes spec_memory_reservation_limit_bytes spec_memory_swap_limit_bytes"},
 }
 
-// ofSandboxes are the metrics of a sandbox's network, likewise.
-var ofSandboxes = []string{
+// sandboxFamilies are the metrics of a sandbox's network, likewise.
+var sandboxFamilies = []string{
 	"network_receive_bytes_total", "network_receive_packets_total", "network_receive_packets_dropped_total", "network_receive_errors_total",
 	"network_transmit_bytes_total", "network_transmit_packets_total", "network_transmit_packets_dropped_total", "network_transmit_errors_total",
 }
@@ -46,7 +46,7 @@ func (r *Runtime) ListMetricDescriptors(context.Context, *runtimeapi.ListMetricD
 			add(name, f.labels...)
 		}
 	}
-	for _, name := range ofSandboxes {
+	for _, name := range sandboxFamilies {
 		add(name, "interface")
 	}
 	return resp, nil
@@ -62,7 +62,7 @@ func (r *Runtime) ListPodSandboxMetrics(context.Context, *runtimeapi.ListPodSand
 			continue
 		}
 		pod := &runtimeapi.PodSandboxMetrics{PodSandboxId: s.id}
-		for _, name := range ofSandboxes {
+		for _, name := range sandboxFamilies {
 			moved := uint64(0)
 			if s.ip != 0 && strings.Contains(name, "_bytes_") {
 				moved = r.bytesMoved(s)

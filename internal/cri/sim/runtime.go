@@ -42,7 +42,7 @@ type Runtime struct {
 	runtimeapi.UnimplementedRuntimeServiceServer
 	runtimeapi.UnimplementedImageServiceServer
 
-	// Faults have calls go wrong by rules; tests use Inject.
+	// Faults injects faults into calls; tests use Inject.
 	Faults *inject.Injector
 
 	opts    Options

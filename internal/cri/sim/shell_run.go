@@ -12,9 +12,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// turn is what one turn of a loop takes at least, so that a loop without a
+// minTurn is what one turn of a loop takes at least, so that a loop without a
 // sleep does not stop virtual time.
-const turn = time.Millisecond
+const minTurn = time.Millisecond
 
 // control is how a command ended: regularly, or by leaving what is around it.
 type control uint8
@@ -273,7 +273,7 @@ func (s *shell) each(f *syntax.ForClause) control {
 func (s *shell) turn(body []*syntax.Stmt) control {
 	c := s.run(body)
 	if c == goOn || c == nextTurn {
-		pause(s.ctx, turn)
+		pause(s.ctx, minTurn)
 		return s.handleSignals()
 	}
 	return c
@@ -297,7 +297,7 @@ func (s *shell) handleSignals() control {
 		if c := s.run(body.Stmts); c != goOn {
 			return c
 		}
-		pause(s.ctx, turn) // its body may signal again
+		pause(s.ctx, minTurn) // its body may signal again
 	}
 }
 
