@@ -114,8 +114,8 @@ func (r *remover) removeDown(ctx context.Context, e *entry, p *v1.Pod) error {
 	return nil
 }
 
-// deadKept is how many dead containers of one name a pod keeps
-// (MaxPerPodContainer in pkg/kubelet/apis/config).
+// deadKept is how many dead containers of one name a pod keeps: the kubelet's default of
+// --maximum-dead-containers-per-container (MaxPerPodContainer in pkg/kubelet/container/container_gc.go).
 const deadKept = 1
 
 // removeOldDead removes the older dead containers of the name that has just died

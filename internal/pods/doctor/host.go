@@ -22,8 +22,9 @@ func checkCgroupVersion(f Facts, r *report) {
 	}
 }
 
-// The usages from which on the kubelet evicts by default: 15 % of a disk with images,
-// 10 % of others, 5 % of the inodes (pkg/kubelet/apis/config/v1beta1/defaults.go).
+// The free shares of a file system below which it is a warning or a failure, in percent. The kubelet
+// evicts by default below 15 % of imagefs, 10 % of nodefs and 5 % of the inodes of either
+// (DefaultEvictionHard in pkg/kubelet/eviction/defaults_linux.go).
 const (
 	lowSpace, fullSpace   = 15, 5
 	lowInodes, fullInodes = 10, 2

@@ -102,8 +102,8 @@ func describeLeak(t leak.Thing) string {
 	return text
 }
 
-// checkLooked says what kept podctl from looking for leaks.
-func checkLooked(f Facts, r *report) {
+// checkLeakScan says what kept podctl from looking for leaks.
+func checkLeakScan(f Facts, r *report) {
 	leaks := f.Pods.Leaks
 	switch {
 	case f.Pods.Err != nil:
