@@ -56,7 +56,7 @@ func checkLeaks(noun string, kinds ...leak.Kind) func(Facts, *report) {
 	return func(f Facts, r *report) {
 		leaks := f.Pods.Leaks
 		if f.Pods.Err != nil || !leaks.Examined {
-			return // see checkLooked
+			return // see checkLeakScan
 		}
 		var leaked, unlisted []string
 		for _, l := range leaks.Leaks {

@@ -153,14 +153,14 @@ func (s *scan) readMounts() {
 		if id == "" || s.listed[id] {
 			continue
 		}
-		s.add(Thing{Kind: Mount, ID: id, Path: m.Mountpoint, Since: s.mounted(id, m.Mountpoint)})
+		s.add(Thing{Kind: Mount, ID: id, Path: m.Mountpoint, Since: s.mountTime(id, m.Mountpoint)})
 	}
 }
 
-// mounted is when a mount of a container was made, about: a mount itself has no time. It is that
+// mountTime is when a mount of a container was made, about: a mount itself has no time. It is that
 // of its parent directory, or of a process of the container, which may be older.
-func (s *scan) mounted(id, path string) time.Time {
-	since := made(s.path(filepath.Dir(path)))
+func (s *scan) mountTime(id, path string) time.Time {
+	since := modTime(s.path(filepath.Dir(path)))
 	for _, t := range s.Things {
 		if t.ID == id && t.PID != 0 && t.Since.Before(since) && !t.Since.IsZero() {
 			since = t.Since

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// removal is how long a thing may outlast its pod: a runtime answers that a pod is removed
+	// removalTime is how long a thing may outlast its pod: a runtime answers that a pod is removed
 	// before its shim has exited.
-	removal = 5 * time.Second
+	removalTime = 5 * time.Second
 	// removalPeriod is the poll interval until then.
 	removalPeriod = 500 * time.Millisecond
 	// maxAsked bounds the sandboxes that are asked for their network namespaces.
@@ -33,16 +33,17 @@ type Finder struct {
 	// other runtimes may have it, too.
 	CgroupRoot string
 	Now        func() time.Time
-	// seen are the things of earlier looks, and when they were first seen.
-	seen []sighting
+	// observed are the things of the last look, and when each was first seen.
+	observed []observation
 }
 
-type sighting struct {
+// observation is a thing and the time at which a look first found it.
+type observation struct {
 	thing Thing
 	first time.Time
 }
 
-// Known are the pods that are there, whether or not the runtime lists them.
+// Known are the pods that exist beside those that the runtime lists.
 type Known struct {
 	// Pods are those of live podctl processes beside the listed ones; Unknown is why there may
 	// be more, "" if there are not.
@@ -63,7 +64,7 @@ func (f *Finder) Find(ctx context.Context, known *Known) (Findings, error) {
 		if err != nil {
 			return Findings{}, err
 		}
-		if settled := f.settle(found); len(settled) == len(found.Leaks) || f.Now().Sub(begin) > 2*removal {
+		if settled := f.settledLeaks(found); len(settled) == len(found.Leaks) || f.Now().Sub(begin) > 2*removalTime {
 			found.Leaks = settled
 			return found, nil
 		}
@@ -77,7 +78,7 @@ func (f *Finder) Find(ctx context.Context, known *Known) (Findings, error) {
 
 // runtime reads where the runtime has its files; why is why that is of no use, "" if it is.
 func (f *Finder) runtime(ctx context.Context) (r Runtime, why string, err error) {
-	pid, why := f.Host.blind(f.Client.Endpoint())
+	pid, why := f.Host.whyBlind(f.Client.Endpoint())
 	if why != "" {
 		return r, why, nil
 	}
@@ -172,25 +173,25 @@ func (f *Finder) askNamespaces(ctx context.Context, facts *Facts) error {
 	return nil
 }
 
-// settle notes what a look has found, and returns the leaks that have been seen for the time
-// that a removal takes.
-func (f *Finder) settle(found Findings) (settled []Leak) {
+// settledLeaks records what a look has found, and returns the leaks that have been found for
+// removalTime.
+func (f *Finder) settledLeaks(found Findings) (settled []Leak) {
 	now := f.Now()
-	var seen []sighting
+	var seen []observation
 	for _, l := range found.Leaks {
 		old := true
 		for _, t := range l.Things {
-			s := sighting{t, now}
-			if i := slices.IndexFunc(f.seen, func(s sighting) bool { return s.thing.same(t) }); i >= 0 {
-				s = f.seen[i]
+			s := observation{t, now}
+			if i := slices.IndexFunc(f.observed, func(s observation) bool { return s.thing.same(t) }); i >= 0 {
+				s = f.observed[i]
 			}
-			old = old && now.Sub(s.first) >= removal
+			old = old && now.Sub(s.first) >= removalTime
 			seen = append(seen, s)
 		}
 		if old {
 			settled = append(settled, l)
 		}
 	}
-	f.seen = seen
+	f.observed = seen
 	return settled
 }

@@ -22,9 +22,9 @@ func DefaultHost() Host {
 	}}
 }
 
-// blind is why podctl does not see the host as the process that serves the runtime's socket
+// whyBlind is why podctl does not see the host as the process that serves the runtime's socket
 // does, "" if it does; pid is that process.
-func (h Host) blind(endpoint cri.Endpoint) (pid int, why string) {
+func (h Host) whyBlind(endpoint cri.Endpoint) (pid int, why string) {
 	if os.Geteuid() != 0 {
 		return 0, "podctl is not run as root"
 	}

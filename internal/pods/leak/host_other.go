@@ -16,7 +16,7 @@ func DefaultHost() Host {
 	return Host{Mounts: func() ([]*mountinfo.Info, error) { return nil, errors.ErrUnsupported }}
 }
 
-func (Host) blind(cri.Endpoint) (pid int, why string) { return 0, "it takes Linux" }
+func (Host) whyBlind(cri.Endpoint) (pid int, why string) { return 0, "it takes Linux" }
 
 // remove needs Linux.
 func (*Remover) remove(context.Context, Thing) error { return errors.ErrUnsupported }

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// creation is the minimum age of what is leaked: RunPodSandbox may take four minutes, and the
+// creationTime is the minimum age of what is leaked: RunPodSandbox may take four minutes, and the
 // runtime another one to clean up after it. Until then the sandbox is not listed.
-const creation = 6 * time.Minute
+const creationTime = 6 * time.Minute
 
 // Facts are all that Judge depends on.
 type Facts struct {
@@ -145,7 +145,7 @@ func (j *judge) inFlight(id string, things []Thing) bool {
 		slices.ContainsFunc(dated, func(t Thing) bool { return !j.old(t) })
 }
 
-func (j *judge) old(t Thing) bool { return !t.Since.IsZero() && j.Now.Sub(t.Since) > creation }
+func (j *judge) old(t Thing) bool { return !t.Since.IsZero() && j.Now.Sub(t.Since) > creationTime }
 
 // evidence is why a group is known to be this runtime's, "" if it is not.
 func (j *judge) evidence(id string, things []Thing) string {

@@ -216,7 +216,7 @@ func TestJudge(t *testing.T) {
 }
 
 // A thing that is seen again is the same, whatever its age seems to be.
-func TestLookedAtTwice(t *testing.T) {
+func TestThingSeenTwiceIsTheSame(t *testing.T) {
 	shim := Thing{Kind: Shim, ID: "s", PID: 8, Start: 5, Name: "shim", Since: noon}
 	again := shim
 	again.Since, again.Name = old, "renamed"

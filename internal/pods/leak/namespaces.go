@@ -65,7 +65,7 @@ func (s *scan) readNamespaces() {
 		case unread != nil:
 			s.Occupants[m.Mountpoint] = unread.Error()
 		}
-		t := Thing{Kind: kind, ID: s.inNamespace(m.Root), Path: m.Mountpoint, Since: made(s.path(m.Mountpoint))}
+		t := Thing{Kind: kind, ID: s.inNamespace(m.Root), Path: m.Mountpoint, Since: modTime(s.path(m.Mountpoint))}
 		s.add(t)
 		if kind == NetworkNamespace && t.ID == "" && !s.isClaimed(t.Path) {
 			s.readAddresses(m)

@@ -21,8 +21,8 @@ var (
 // maxAncestors bounds how far the ancestors of a process are followed.
 const maxAncestors = 16
 
-// other notes why another container runtime may be on this host. The first reason is kept.
-func (s *scan) other(format string, args ...any) {
+// noteOtherRuntime notes why another container runtime may be on this host. The first reason is kept.
+func (s *scan) noteOtherRuntime(format string, args ...any) {
 	if s.Other == "" {
 		s.Other = fmt.Sprintf(format, args...)
 	}
@@ -32,11 +32,11 @@ func (s *scan) other(format string, args ...any) {
 // stopped.
 func (s *scan) findOtherSockets() {
 	if ns, err := s.host.Procs.Namespace(os.Getpid(), "pid"); err != nil || ns != hostPIDNamespace {
-		s.other("podctl does not see the processes of the host's PID namespace")
+		s.noteOtherRuntime("podctl does not see the processes of the host's PID namespace")
 	}
 	for _, socket := range cri.WellKnownSockets {
 		if _, err := os.Stat(s.path(socket)); err == nil && !s.sameSocket(socket) {
-			s.other("socket %s", socket)
+			s.noteOtherRuntime("socket %s", socket)
 		}
 	}
 }

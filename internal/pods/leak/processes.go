@@ -27,7 +27,7 @@ func (s *scan) readProcesses() {
 	pids, err := s.host.Procs.PIDs()
 	if err != nil {
 		s.unread("%v", err)
-		s.other("processes cannot be read")
+		s.noteOtherRuntime("processes cannot be read")
 		return
 	}
 	supervisors := s.supervisorsOf(s.Runtime.PID)
@@ -35,14 +35,14 @@ func (s *scan) readProcesses() {
 		args, err := s.host.Procs.Command(pid)
 		if err != nil && !errors.Is(err, proc.ErrGone) {
 			s.unread("%v", err)
-			s.other("process %d cannot be read", pid)
+			s.noteOtherRuntime("process %d cannot be read", pid)
 		}
 		if len(args) == 0 {
 			continue
 		}
 		p, err := s.host.Procs.Read(pid)
 		if err != nil && !errors.Is(err, proc.ErrGone) {
-			s.other("process %d cannot be read", pid)
+			s.noteOtherRuntime("process %d cannot be read", pid)
 		}
 		if err != nil || p.State.Ended() {
 			continue
@@ -58,7 +58,7 @@ func (s *scan) readProcesses() {
 				s.trace(id, Trace{Busy: name + " (pid " + strconv.Itoa(pid) + ")"})
 			}
 		case pid != s.Runtime.PID && !slices.Contains(supervisors, pid) && (slices.Contains(runtimes, name) || slices.Contains(runtimes, p.Comm)):
-			s.other("%s (pid %d)", p.Comm, pid)
+			s.noteOtherRuntime("%s (pid %d)", p.Comm, pid)
 		case p.Parent == s.Runtime.PID && p.Parent != 0:
 			if env, err := s.host.Procs.Environ(pid, "CNI_CONTAINERID", "CNI_NETNS"); err == nil && env["CNI_CONTAINERID"] != "" {
 				s.trace(env["CNI_CONTAINERID"], Trace{Busy: "CNI plugin " + name + " (pid " + strconv.Itoa(pid) + ")", NetworkNamespace: proc.ResolvedPath(env["CNI_NETNS"])})
@@ -71,7 +71,7 @@ func (s *scan) readProcesses() {
 func (s *scan) readShim(p proc.Process, flags map[string]string) {
 	id := flags["id"]
 	if !s.besideRuntime(p) || !s.sameSocket(flags["address"]) {
-		s.other("%s (pid %d)", p.Comm, p.PID)
+		s.noteOtherRuntime("%s (pid %d)", p.Comm, p.PID)
 		s.trace(id, Trace{Foreign: true})
 		return
 	}
@@ -85,7 +85,7 @@ func (s *scan) readShim(p proc.Process, flags map[string]string) {
 func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 	id := flags["c"]
 	if s.Runtime.ExitDir == "" || !s.besideRuntime(p) || filepath.Clean(flags["exit-dir"]) != filepath.Clean(s.Runtime.ExitDir) {
-		s.other("%s (pid %d)", p.Comm, p.PID)
+		s.noteOtherRuntime("%s (pid %d)", p.Comm, p.PID)
 		s.trace(id, Trace{Foreign: true})
 		return
 	}
@@ -165,7 +165,7 @@ func (s *scan) readCgroups() {
 		if !ok {
 			continue // podctl's own parent cgroup begins with "pod", too
 		}
-		s.add(Thing{Kind: Cgroup, Pod: uid, Path: path, Since: made(tree.File(path, "memory", ""))})
+		s.add(Thing{Kind: Cgroup, Pod: uid, Path: path, Since: modTime(tree.File(path, "memory", ""))})
 	}
 	containers := tree.Containers()
 	for _, id := range slices.Sorted(maps.Keys(containers)) {
@@ -184,7 +184,7 @@ func (s *scan) readCgroup(tree *cgroup.Tree, id, path string) {
 	if err != nil {
 		s.unread("%v", err)
 	}
-	group := Thing{Kind: Cgroup, ID: id, Path: path, Since: made(tree.File(path, "memory", ""))}
+	group := Thing{Kind: Cgroup, ID: id, Path: path, Since: modTime(tree.File(path, "memory", ""))}
 	var t Trace
 	if ofPod {
 		t = Trace{CRI: true, CgroupParent: parent, Pod: pod.Identity{UID: uid}}
@@ -225,8 +225,8 @@ func (s *scan) shimOf(id string, pid int) (t Trace) {
 	return t
 }
 
-// made is when a file or directory was made, or last changed, zero if that is not known.
-func made(path string) time.Time {
+// modTime is when a file or directory was made, or last changed, zero if that is not known.
+func modTime(path string) time.Time {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return time.Time{}

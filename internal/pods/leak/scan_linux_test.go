@@ -430,16 +430,16 @@ func TestSettle(t *testing.T) {
 	now := noon
 	f := Finder{Now: func() time.Time { return now }}
 	stays, goes := Leak{ID: "a", Things: []Thing{{Kind: Shim, PID: 1}}}, Leak{ID: "b", Things: []Thing{{Kind: Shim, PID: 2}}}
-	if got := f.settle(Findings{Leaks: []Leak{stays, goes}}); len(got) > 0 {
+	if got := f.settledLeaks(Findings{Leaks: []Leak{stays, goes}}); len(got) > 0 {
 		t.Errorf("at once: %v", got)
 	}
-	now = now.Add(removal)
+	now = now.Add(removalTime)
 	stays.Things[0].Since = noon
-	if got := f.settle(Findings{Leaks: []Leak{stays}}); len(got) != 1 {
+	if got := f.settledLeaks(Findings{Leaks: []Leak{stays}}); len(got) != 1 {
 		t.Errorf("later: %v", got)
 	}
 	goes.Things[0].Start = 9 // another process of the PID
-	if got := f.settle(Findings{Leaks: []Leak{stays, goes}}); len(got) != 1 {
+	if got := f.settledLeaks(Findings{Leaks: []Leak{stays, goes}}); len(got) != 1 {
 		t.Errorf("another: %v", got)
 	}
 }

@@ -35,7 +35,7 @@ func (r *Restarter) await(ctx context.Context, p *inventory.Pod, res *Result, be
 		if err != nil {
 			return err
 		}
-		if c := newest(now, res.Container); c != nil && c.ID != res.Old.ID && (c.State == pod.Running || c.State == pod.Exited) {
+		if c := newestAttempt(now, res.Container); c != nil && c.ID != res.Old.ID && (c.State == pod.Running || c.State == pod.Exited) {
 			next := attemptOf(c)
 			res.Took = time.Since(begin)
 			res.Old.ExitCode, next.ExitCode = r.exitCode(ctx, res.Old.ID), r.exitCode(ctx, c.ID)

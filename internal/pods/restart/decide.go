@@ -26,7 +26,7 @@ const signalHint = "--signal sends its process a signal, whatever its owner"
 func decide(v owners.Verdict, force bool) (way, error) {
 	switch v.Relation {
 	case owners.Manages:
-		return byProcess, unableProcess(v.Process)
+		return byProcess, checkProcess(v.Process)
 	case owners.Desires:
 		switch v.Kind {
 		case owners.ByKubelet:
@@ -55,8 +55,8 @@ func orForce(why error, force bool) (way, error) {
 	return 0, hint.With(why, "--force restarts it without its preStop hook, for a kubelet that starts it again when it answers")
 }
 
-// unableProcess is why the podctl process that has the pod cannot be asked, nil if it can.
-func unableProcess(p owners.Process) error {
+// checkProcess returns why the podctl process that has the pod cannot be asked, nil if it can.
+func checkProcess(p owners.Process) error {
 	switch {
 	case p.Name == "":
 		return fmt.Errorf("cannot see which podctl process holds its name: %w", p.Err)

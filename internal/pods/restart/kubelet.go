@@ -21,8 +21,8 @@ import (
 // itsKubelet is who starts a kubelet's container again.
 const itsKubelet = "its kubelet"
 
-// byKubelet stops containers of a kubelet's pod, at the same time.
-func (r *Restarter) byKubelet(ctx context.Context, p *inventory.Pod, containers []string) ([]Result, error) {
+// restartByKubelet stops containers of a kubelet's pod, at the same time.
+func (r *Restarter) restartByKubelet(ctx context.Context, p *inventory.Pod, containers []string) ([]Result, error) {
 	stopped, object, err := r.stopLocked(ctx, p, containers)
 	errs := make([]error, len(stopped))
 	var waiting sync.WaitGroup
@@ -54,13 +54,13 @@ func (r *Restarter) stopLocked(ctx context.Context, p *inventory.Pod, containers
 	if err != nil {
 		return fail(err)
 	}
-	if containers, err = chosen(now, object, containers); err != nil {
+	if containers, err = selectContainers(now, object, containers); err != nil {
 		return fail(err)
 	}
 	all, errs := make([]Result, len(containers)), make([]error, len(containers))
 	for i, name := range containers {
-		all[i] = Result{Container: name, By: itsKubelet, Old: attemptOf(newest(now, name))}
-		errs[i] = r.check(object, newest(now, name), name)
+		all[i] = Result{Container: name, By: itsKubelet, Old: attemptOf(newestAttempt(now, name))}
+		errs[i] = r.checkRestarts(object, newestAttempt(now, name), name)
 	}
 	if refused := errors.Join(errs...); refused != nil {
 		_, err := succeeded("restart", p, all, errs)
@@ -70,7 +70,7 @@ func (r *Restarter) stopLocked(ctx context.Context, p *inventory.Pod, containers
 	for i, name := range containers {
 		stopping.Go(func() {
 			begin := time.Now()
-			errs[i] = r.stop(ctx, object, newest(now, name))
+			errs[i] = r.stop(ctx, object, newestAttempt(now, name))
 			all[i].Took = time.Since(begin)
 		})
 	}
@@ -89,8 +89,8 @@ func (r *Restarter) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, 
 	if err != nil {
 		return nil, nil, err
 	}
-	r.asking.Lock()
-	defer r.asking.Unlock()
+	r.askMu.Lock()
+	defer r.askMu.Unlock()
 	answers, err := r.Owners.Ask(ctx, r.Client, []*pod.Pod{now})
 	if err != nil {
 		return nil, nil, err
@@ -102,9 +102,9 @@ func (r *Restarter) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, 
 	return now, answers.Kubelet.Object(p.GivenUID()), err
 }
 
-// chosen returns the containers that are named, else those of the pod that run, without
+// selectContainers returns the containers that are named, else those of the pod that run, without
 // those that its spec, as far as it is known, never starts again.
-func chosen(now *pod.Pod, object *v1.Pod, named []string) ([]string, error) {
+func selectContainers(now *pod.Pod, object *v1.Pod, named []string) ([]string, error) {
 	if len(named) > 0 {
 		return named, nil
 	}
@@ -119,8 +119,8 @@ func chosen(now *pod.Pod, object *v1.Pod, named []string) ([]string, error) {
 	return named, nil
 }
 
-// check returns why a container is not stopped, nil if its kubelet starts it again.
-func (r *Restarter) check(object *v1.Pod, c *pod.Container, name string) error {
+// checkRestarts returns an error unless the kubelet starts a container again once it has stopped.
+func (r *Restarter) checkRestarts(object *v1.Pod, c *pod.Container, name string) error {
 	if object != nil {
 		request := podsync.RestartRequest{Pod: object, Status: &object.Status, Container: name, ID: attemptOf(c).ID, ByKubelet: true, Force: r.Force}
 		if err := request.Check(); err != nil {

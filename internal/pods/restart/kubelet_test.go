@@ -77,7 +77,7 @@ func newKubeletWorld(t *testing.T, policy v1.RestartPolicy) *kubeletWorld {
 		t.Fatal(err)
 	}
 	k.sandbox = s.PodSandboxId
-	k.starts(0)
+	k.startAttempt(0)
 	locks, procs := filepath.Join(t.TempDir(), "runtime"), proc.FS(testutil.EmptyProc(t))
 	log := slog.New(slog.DiscardHandler)
 	names := &stop.Names{Dir: locks, Instance: "restart-1", Procs: procs, Log: log}
@@ -92,8 +92,8 @@ func newKubeletWorld(t *testing.T, policy v1.RestartPolicy) *kubeletWorld {
 	return k
 }
 
-// starts starts an attempt of the container, as the kubelet does.
-func (k *kubeletWorld) starts(attempt uint32) {
+// startAttempt starts an attempt of the container, as the kubelet does.
+func (k *kubeletWorld) startAttempt(attempt uint32) {
 	image := &runtimeapi.ImageSpec{Image: "busybox"}
 	if _, err := k.sim.PullImage(k.t.Context(), &runtimeapi.PullImageRequest{Image: image}); err != nil {
 		k.t.Error(err)
@@ -123,10 +123,10 @@ func (k *kubeletWorld) pod() *inventory.Pod {
 	return all[0]
 }
 
-// restarts starts the next attempt once the runtime has stopped one.
-func (k *kubeletWorld) restarts() {
+// restartOnStop starts the next attempt once the runtime has stopped one.
+func (k *kubeletWorld) restartOnStop() {
 	if testutil.Poll(time.Minute, func() bool { return len(k.sim.Calls("StopContainer")) > 0 }) {
-		k.starts(1)
+		k.startAttempt(1)
 	}
 }
 
@@ -134,7 +134,7 @@ func (k *kubeletWorld) restarts() {
 // the kubelet's next attempt is waited for.
 func TestKubeletsContainerIsStoppedForItsKubelet(t *testing.T) {
 	k := newKubeletWorld(t, v1.RestartPolicyAlways)
-	go k.restarts()
+	go k.restartOnStop()
 	results, err := k.r.Restart(t.Context(), k.pod(), nil)
 	if err != nil || len(results) != 1 {
 		t.Fatalf("%+v, %v", results, err)

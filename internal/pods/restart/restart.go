@@ -24,7 +24,7 @@ import (
 
 // Options say how containers are restarted.
 type Options struct {
-	// Force: also containers of which it is not known that their owner starts them again.
+	// Force restarts containers also if it is not known that their owner starts them again.
 	Force bool
 	// Wait for the next attempt, for at most Timeout once the grace period is over.
 	Wait    bool
@@ -45,8 +45,8 @@ type Restarter struct {
 	Procs proc.FS
 	Log   *slog.Logger
 
-	// asking bounds the questions about several pods: each is one to all owners.
-	asking sync.Mutex
+	// askMu serializes questions to owners: each goes to all of them.
+	askMu sync.Mutex
 }
 
 // Attempt is one run of a container.
@@ -60,7 +60,7 @@ type Attempt struct {
 // Result is a container that was stopped, or whose restart was requested.
 type Result struct {
 	Container string
-	// By is who starts it again: `podctl "agent"`, or its kubelet.
+	// By is the process that starts it again: `podctl "agent"`, or its kubelet. "" after a signal.
 	By  string
 	Old Attempt
 	// Next is the attempt that followed, nil if it was not waited for. Took is the time
@@ -77,13 +77,13 @@ func (r *Restarter) Restart(ctx context.Context, p *inventory.Pod, containers []
 		return nil, fmt.Errorf("restart %s: %w", p.DisplayName(), err)
 	}
 	if how == byKubelet {
-		return r.byKubelet(ctx, p, containers)
+		return r.restartByKubelet(ctx, p, containers)
 	}
-	return r.byProcess(ctx, p, containers)
+	return r.restartByProcess(ctx, p, containers)
 }
 
-// byProcess has the podctl process of the pod restart containers.
-func (r *Restarter) byProcess(ctx context.Context, p *inventory.Pod, containers []string) ([]Result, error) {
+// restartByProcess has the podctl process of the pod restart containers.
+func (r *Restarter) restartByProcess(ctx context.Context, p *inventory.Pod, containers []string) ([]Result, error) {
 	fail := func(err error) ([]Result, error) { return nil, fmt.Errorf("restart %s: %w", p.DisplayName(), err) }
 	process := p.Verdict.Process
 	client := process.Client(r.Dial)
@@ -103,7 +103,7 @@ func (r *Restarter) byProcess(ctx context.Context, p *inventory.Pod, containers 
 	results := make([]Result, len(containers))
 	runs := map[string]string{}
 	for i, name := range containers {
-		results[i] = Result{Container: name, By: process.Title(), Old: attemptOf(newest(before, name))}
+		results[i] = Result{Container: name, By: process.Title(), Old: attemptOf(newestAttempt(before, name))}
 		runs[name] = results[i].Old.ID
 	}
 	begin := time.Now()
@@ -126,8 +126,8 @@ func (r *Restarter) byProcess(ctx context.Context, p *inventory.Pod, containers 
 	return succeeded("restart", p, results, errs)
 }
 
-// succeeded returns the results without an error, and the errors with the names of their
-// containers.
+// succeeded returns the results without an error, and joins the errors, each with the name of its
+// container.
 func succeeded(verb string, p *inventory.Pod, all []Result, errs []error) (results []Result, err error) {
 	for i, e := range errs {
 		if e != nil {
@@ -145,8 +145,8 @@ func graceOf(p *v1.Pod) time.Duration {
 	return time.Duration(*seconds) * time.Second
 }
 
-// newest returns the newest attempt of a container, nil if the runtime has none.
-func newest(p *pod.Pod, name string) *pod.Container {
+// newestAttempt returns the newest attempt of a container, nil if the runtime has none.
+func newestAttempt(p *pod.Pod, name string) *pod.Container {
 	if p == nil {
 		return nil
 	}

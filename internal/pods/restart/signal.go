@@ -28,17 +28,17 @@ func (r *Restarter) Signal(ctx context.Context, p *inventory.Pod, containers []s
 		err = errors.New("the runtime has nothing of it")
 	}
 	if err == nil {
-		containers, err = chosen(now, nil, containers)
+		containers, err = selectContainers(now, nil, containers)
 	}
 	if err == nil {
-		err = r.seesProcesses()
+		err = r.checkPIDNamespace()
 	}
 	if err != nil {
 		return fail(err)
 	}
 	results, errs := make([]Result, len(containers)), make([]error, len(containers))
 	for i, name := range containers {
-		c := newest(now, name)
+		c := newestAttempt(now, name)
 		results[i] = Result{Container: name, Old: attemptOf(c)}
 		begin := time.Now()
 		if errs[i] = r.signal(ctx, c, signal); errs[i] == nil {
@@ -48,8 +48,8 @@ func (r *Restarter) Signal(ctx context.Context, p *inventory.Pod, containers []s
 	return succeeded("signal", p, results, errs)
 }
 
-// seesProcesses returns why a PID of the runtime cannot be looked up, nil if it can.
-func (r *Restarter) seesProcesses() error {
+// checkPIDNamespace returns an error unless the PIDs that the runtime reports are podctl's, too.
+func (r *Restarter) checkPIDNamespace() error {
 	server := cri.ServerOf(r.Client.Endpoint())
 	if server.PID == 0 {
 		return errors.New("the process of the runtime is not visible, nor are those of its containers")
@@ -75,9 +75,9 @@ func (r *Restarter) signal(ctx context.Context, c *pod.Container, signal syscall
 	return r.send(process.PID, c.ID, signal)
 }
 
-// isOf returns why a process is not known to be one of a container, nil if it is: the
+// checkProcessOf returns why a process is not known to be one of a container, nil if it is: the
 // paths of its cgroups have the container's id.
-func (r *Restarter) isOf(pid int, container string) error {
+func (r *Restarter) checkProcessOf(pid int, container string) error {
 	groups, err := r.Procs.Cgroups(pid)
 	if err != nil {
 		return err

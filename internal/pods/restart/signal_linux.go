@@ -15,7 +15,7 @@ func (r *Restarter) send(pid int, container string, signal syscall.Signal) error
 		return fmt.Errorf("open process %d: %w", pid, err)
 	}
 	defer func() { _ = unix.Close(fd) }() // it was only read
-	if err := r.isOf(pid, container); err != nil {
+	if err := r.checkProcessOf(pid, container); err != nil {
 		return err
 	}
 	if err := unix.PidfdSendSignal(fd, signal, nil, 0); err != nil {

@@ -23,9 +23,9 @@ type textRule struct {
 // outage is what a client of the runtime says of one that has gone.
 var outage = textRule{textCause{layer: diagnose.LayerRuntime}, []string{"error reading from server", "transport: error while dialing"}}
 
-// texts are the rules for errors of any step; the first that matches decides. Words of
+// textRules are the rules for errors of any step; the first that matches decides. Words of
 // runtimes, of runc and crun, of CNI plugins and of the kubelet.
-var texts = []textRule{
+var textRules = []textRule{
 	outage,
 	{textCause{layer: diagnose.LayerDisk}, []string{"no space left on device", "disk quota exceeded"}},
 	{textCause{layer: diagnose.LayerRuntime}, []string{"is reserved for", "failed to reserve sandbox name", "failed to reserve container name", "name is reserved", "reserving pod name", "reserving ctr name"}},
@@ -58,7 +58,7 @@ var pullTexts = []textRule{
 
 // classify returns what a text shows of a pod in a step; known is false if that is nothing.
 func classify(text string, step Step) (cause textCause, known bool) {
-	rules := texts
+	rules := textRules
 	if step == StepPull {
 		rules = pullTexts
 	}

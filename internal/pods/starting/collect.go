@@ -206,7 +206,7 @@ func (c *Collector) rootOf(p *inventory.Pod) string {
 
 // absentImages returns the images of containers that wait which the runtime does not have.
 func (c *Collector) absentImages(ctx context.Context, f *Facts) []string {
-	if c.Runtime == nil || f.ready() == nil {
+	if c.Runtime == nil || f.readySandbox() == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)

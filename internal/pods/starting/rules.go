@@ -39,9 +39,9 @@ var rules = []rule{
 	{"the runtime says that its network is not ready", diagnose.LayerNetwork, diagnose.Observed, "`podctl doctor`", networkNotReady},
 	{"a call of the runtime is in flight for more than 30 s, and nothing that works for it is seen", diagnose.LayerRuntime, diagnose.Likely, "`podctl pleg check`", slowCall},
 	{"the runtime does not answer", diagnose.LayerRuntime, diagnose.Observed, "`podctl doctor`", silentRuntime},
-	{"a sandbox or container that nobody has filled or started", diagnose.LayerWorker, diagnose.Observed, "`podctl rm POD`, if nobody does; `podctl orphans POD` where its podctl process has exited", nobodys},
+	{"a sandbox or container that nobody has filled or started", diagnose.LayerWorker, diagnose.Observed, "`podctl rm POD`, if nobody does; `podctl orphans POD` where its podctl process has exited", unmanaged},
 	{"it is in progress", diagnose.LayerNone, diagnose.Observed, "wait", inProgress},
-	{"nothing of these", diagnose.LayerNone, diagnose.Unknown, "`podctl describe POD`", notKnown},
+	{"nothing of these", diagnose.LayerNone, diagnose.Unknown, "`podctl describe POD`", unknownCause},
 }
 
 func stoppedRuntime(v *view) finding {
@@ -72,14 +72,15 @@ func frozen(v *view) finding {
 func hangingPath(v *view) finding {
 	for _, p := range v.Paths {
 		if p.Hangs && (v.step == StepVolume || v.step.usesProcesses()) {
-			return finding{evidence: []Evidence{p.evidence()}, next: on("findmnt -T ", p.Path), step: v.volumeStep()}
+			return finding{evidence: []Evidence{p.evidence()}, next: commandOn("findmnt -T ", p.Path), step: v.volumeStep()}
 		}
 	}
 	return finding{}
 }
 
-// on returns a command about a path or an image, none for one that a shell reads as another.
-func on(command, name string) []string {
+// commandOn returns a command with a path or an image as its last argument, none if a shell would
+// read that as something else.
+func commandOn(command, name string) []string {
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune("/:@", r) }) {
 		if !pod.IsShellSafe(strings.TrimLeft(part, "._")) {
 			return nil
@@ -91,7 +92,7 @@ func on(command, name string) []string {
 // volumeStep is the step of a pod of which a volume hangs: that of its container, if it has a
 // sandbox.
 func (v *view) volumeStep() Step {
-	if v.ready() == nil {
+	if v.readySandbox() == nil {
 		return StepVolume
 	}
 	return v.step
@@ -99,8 +100,8 @@ func (v *view) volumeStep() Step {
 
 func wrongPath(v *view) finding {
 	for _, p := range v.Paths {
-		if !p.Hangs && v.ready() == nil {
-			return finding{evidence: []Evidence{p.evidence()}, next: on("ls -ld ", p.Path), step: StepVolume}
+		if !p.Hangs && v.readySandbox() == nil {
+			return finding{evidence: []Evidence{p.evidence()}, next: commandOn("ls -ld ", p.Path), step: StepVolume}
 		}
 	}
 	return finding{}

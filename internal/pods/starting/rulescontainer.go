@@ -22,7 +22,7 @@ func runningHook(v *view) finding {
 	if v.Worker != nil && v.Worker.Start.Step == "" {
 		return finding{} // it has ended
 	}
-	return found(of(c, Evidence{Kind: KindCall, Subject: joined(" ", "postStart hook", c.PostStart), Since: v.since}), "podctl exec "+v.target()+" -- ps")
+	return found(inContainer(c, Evidence{Kind: KindCall, Subject: joined(" ", "postStart hook", c.PostStart), Since: v.since}), "podctl exec "+v.target()+" -- ps")
 }
 
 // failedHook examines a hook for which the container was stopped, or is being stopped.
@@ -39,7 +39,7 @@ func failedHook(v *view) finding {
 	if !failed || from.IsZero() {
 		return finding{}
 	}
-	f := found(of(c, Evidence{Kind: KindError, Source: e.Reason, Message: e.Message, Since: e.Time}), "podctl logs "+v.target())
+	f := found(inContainer(c, Evidence{Kind: KindError, Source: e.Reason, Message: e.Message, Since: e.Time}), "podctl logs "+v.target())
 	f.step = StepHook
 	return f
 }
@@ -70,12 +70,12 @@ func (v *view) exitEvidence(end *describe.End) []Evidence {
 	if !end.StartedAt.IsZero() && !end.FinishedAt.IsZero() {
 		text += " after " + age(end.FinishedAt.Sub(end.StartedAt))
 	}
-	all := []Evidence{of(c, Evidence{Kind: KindExit, Message: joined(": ", text, end.Cause.Text), ExitCode: &code, Since: end.FinishedAt})}
+	all := []Evidence{inContainer(c, Evidence{Kind: KindExit, Message: joined(": ", text, end.Cause.Text), ExitCode: &code, Since: end.FinishedAt})}
 	for _, more := range end.Cause.Evidence {
-		all = append(all, of(c, Evidence{Kind: KindExit, Message: more}))
+		all = append(all, inContainer(c, Evidence{Kind: KindExit, Message: more}))
 	}
 	if len(c.LogLines) > 0 {
-		all = append(all, of(c, Evidence{Kind: KindLog, Message: c.LogLines[len(c.LogLines)-1]}))
+		all = append(all, inContainer(c, Evidence{Kind: KindLog, Message: c.LogLines[len(c.LogLines)-1]}))
 	}
 	return all
 }
@@ -106,7 +106,7 @@ func killedForProbe(v *view) finding {
 	}
 	f := finding{evidence: append(v.exitEvidence(end), v.probeEvidence()...), next: []string{"podctl logs " + v.target()}}
 	if e, killed := v.event(event.Killing, end.StartedAt, end.FinishedAt); killed && strings.Contains(e.Message, " probe") {
-		f.evidence = append([]Evidence{of(v.position.container, Evidence{Kind: KindError, Source: e.Reason, Message: e.Message, Since: e.Time})}, f.evidence...)
+		f.evidence = append([]Evidence{inContainer(v.position.container, Evidence{Kind: KindError, Source: e.Reason, Message: e.Message, Since: e.Time})}, f.evidence...)
 		f.sure = diagnose.Observed
 		return f
 	}
@@ -114,7 +114,7 @@ func killedForProbe(v *view) finding {
 	probed := c.PostStart == "" && slices.ContainsFunc(c.Probes, func(p describe.Probe) bool { return p.Type != "readiness" })
 	switch {
 	case v.Killed[end.ID] && probed:
-		f.evidence = append([]Evidence{of(c, Evidence{Kind: KindLog, Source: "kubelet", Message: "the kubelet has stopped it, which it does to a container of a pod that should run for its probes"})}, f.evidence...)
+		f.evidence = append([]Evidence{inContainer(c, Evidence{Kind: KindLog, Source: "kubelet", Message: "the kubelet has stopped it, which it does to a container of a pod that should run for its probes"})}, f.evidence...)
 		return f
 	case end.Cause.Kind != describe.CauseLiveness:
 		return finding{}
@@ -133,7 +133,7 @@ func exits(v *view) finding {
 	f := finding{evidence: v.exitEvidence(end), next: []string{"podctl logs " + v.target()}}
 	if v.Killed[end.ID] {
 		f.layer, f.sure = diagnose.LayerNone, diagnose.Unknown
-		f.evidence = append(f.evidence, of(v.position.container, Evidence{Kind: KindLog, Source: "kubelet", Message: "the kubelet has stopped it; why is not known"}))
+		f.evidence = append(f.evidence, inContainer(v.position.container, Evidence{Kind: KindLog, Source: "kubelet", Message: "the kubelet has stopped it; why is not known"}))
 		return f
 	}
 	switch end.Cause.Kind {
@@ -149,7 +149,7 @@ func exits(v *view) finding {
 
 func runningInit(v *view) finding {
 	if c := v.position.container; v.step == StepInit && c != nil && c.State == stateRunning && v.now.Sub(c.StartedAt) > slowStep {
-		return found(of(c, Evidence{Kind: KindState, Message: "init container, has been running for " + age(v.now.Sub(c.StartedAt))}), "podctl logs -f "+v.target())
+		return found(inContainer(c, Evidence{Kind: KindState, Message: "init container, has been running for " + age(v.now.Sub(c.StartedAt))}), "podctl logs -f "+v.target())
 	}
 	return finding{}
 }
@@ -163,7 +163,7 @@ func (v *view) probeEvidence() []Evidence {
 	var all []Evidence
 	for _, p := range c.Probes {
 		if p.Result != "" {
-			all = append(all, of(c, Evidence{Kind: KindProbe, Subject: joined(" ", p.Type, "probe", p.Handler), Message: joined(", ", p.Result, times(p.Failures), p.Output)}))
+			all = append(all, inContainer(c, Evidence{Kind: KindProbe, Subject: joined(" ", p.Type, "probe", p.Handler), Message: joined(", ", p.Result, times(p.Failures), p.Output)}))
 		}
 	}
 	return all
@@ -196,5 +196,5 @@ func unready(v *view) finding {
 	if i < 0 {
 		return finding{}
 	}
-	return found(of(c, Evidence{Kind: KindProbe, Subject: joined(" ", kind, "probe", c.Probes[i].Handler), Message: "has not succeeded"}), "podctl logs -f "+v.target())
+	return found(inContainer(c, Evidence{Kind: KindProbe, Subject: joined(" ", kind, "probe", c.Probes[i].Handler), Message: "has not succeeded"}), "podctl logs -f "+v.target())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/podctl/podctl/internal/pods/diagnose"
 )
 
-// owned is an error that the pod's owner or the runtime reports about it.
-type owned struct {
+// reportedError is an error that the owner of a pod or the runtime reports about the pod.
+type reportedError struct {
 	Evidence
 	layer event.Layer // where it failed, "" if that is not known
 }
@@ -19,21 +19,21 @@ type owned struct {
 const logErrorAge = 3 * time.Minute
 
 // errors returns what is reported, most specific first.
-func (v *view) errors() []owned {
-	var all []owned
+func (v *view) errors() []reportedError {
+	var all []reportedError
 	if c := v.position.container; c != nil {
 		switch end := lastEnd(c); {
 		case c.State == stateWaiting && c.Message != "" && !isPlain(c.Reason) && c.Reason != "CrashLoopBackOff":
-			all = append(all, owned{Evidence: of(c, Evidence{Kind: KindError, Source: c.Reason, Message: c.Message})})
+			all = append(all, reportedError{Evidence: inContainer(c, Evidence{Kind: KindError, Source: c.Reason, Message: c.Message})})
 		case c.State != stateRunning && end != nil && end.Cause.Kind == describe.CauseStart:
-			all = append(all, owned{Evidence: of(c, Evidence{Kind: KindError, Source: end.Reason, Message: end.Message, Since: end.FinishedAt})})
+			all = append(all, reportedError{Evidence: inContainer(c, Evidence{Kind: KindError, Source: end.Reason, Message: end.Message, Since: end.FinishedAt})})
 		}
 	}
 	if w := v.Worker; w != nil && !w.LastError.IsZero() && w.LastError.Layer != event.LayerBackOff {
-		all = append(all, owned{Evidence{Kind: KindError, Source: "last " + w.LastError.Op, Message: w.LastError.Text, Since: w.LastDone}, w.LastError.Layer})
+		all = append(all, reportedError{Evidence{Kind: KindError, Source: "last " + w.LastError.Op, Message: w.LastError.Text, Since: w.LastDone}, w.LastError.Layer})
 	}
-	if l := v.LogError; l != nil && v.now.Sub(l.Time) < logErrorAge && (v.ready() == nil || v.position.container != nil && v.position.container.State != stateRunning) {
-		all = append(all, owned{Evidence: l.evidence()})
+	if l := v.LogError; l != nil && v.now.Sub(l.Time) < logErrorAge && (v.readySandbox() == nil || v.position.container != nil && v.position.container.State != stateRunning) {
+		all = append(all, reportedError{Evidence: l.evidence()})
 	}
 	return all
 }
@@ -86,7 +86,7 @@ func (v *view) nextFor(layer diagnose.Layer) []string {
 		return []string{"podctl logs " + v.target()}
 	case diagnose.LayerImage, diagnose.LayerRegistry:
 		if c := v.position.container; c != nil {
-			return on("podctl pull ", c.Image)
+			return commandOn("podctl pull ", c.Image)
 		}
 	case diagnose.LayerNone, diagnose.LayerWorker, diagnose.LayerShim, diagnose.LayerCgroup, diagnose.LayerProcess, diagnose.LayerLock, diagnose.LayerAdmission, diagnose.LayerProbe:
 	}

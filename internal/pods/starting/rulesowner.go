@@ -42,22 +42,22 @@ func unmetGate(v *view) finding {
 }
 
 func networkNotReady(v *view) finding {
-	if v.NotReady == "" || v.ready() != nil || v.Spec != nil && v.Spec.HostNetwork {
+	if v.NotReady == "" || v.readySandbox() != nil || v.Spec != nil && v.Spec.HostNetwork {
 		return finding{}
 	}
 	return finding{evidence: []Evidence{{Kind: KindCondition, Source: "runtime", Subject: "NetworkReady", Message: v.NotReady}}, next: []string{"podctl doctor"}, step: StepNetwork}
 }
 
-// calls are the runtime's calls of podctl's steps.
-var calls = map[Step]string{StepSandbox: "RunPodSandbox", StepCreate: "CreateContainer", StepStart: "StartContainer"}
+// runtimeCalls are the CRI calls by the step that makes them.
+var runtimeCalls = map[Step]string{StepSandbox: "RunPodSandbox", StepCreate: "CreateContainer", StepStart: "StartContainer"}
 
 func slowCall(v *view) finding {
-	call := calls[v.step]
+	call := runtimeCalls[v.step]
 	switch {
 	case call == "" || v.since.IsZero() || v.now.Sub(v.since) < slowStep || v.Hidden != nil:
 		return finding{}
 	case v.Worker != nil && v.Worker.Start.Step != "":
-		return found(of(v.position.container, Evidence{Kind: KindCall, Subject: call, Since: v.since}), v.askRuntime()...)
+		return found(inContainer(v.position.container, Evidence{Kind: KindCall, Subject: call, Since: v.since}), v.askRuntime()...)
 	}
 	return finding{}
 }
@@ -79,15 +79,15 @@ func silentRuntime(v *view) finding {
 	return finding{}
 }
 
-func nobodys(v *view) finding {
-	if v.Worker != nil || v.By == diagnose.OwnerKubelet || v.ready() == nil || v.now.Sub(v.since) < slowProcess {
+func unmanaged(v *view) finding {
+	if v.Worker != nil || v.By == diagnose.OwnerKubelet || v.readySandbox() == nil || v.now.Sub(v.since) < slowProcess {
 		return finding{}
 	}
 	message := "its sandbox is ready, and it has no container"
 	if c := v.position.container; c != nil {
 		message = "was created, and not started"
 	}
-	f := found(of(v.position.container, Evidence{Kind: KindState, Message: message + "; no owner is known that does it", Since: v.since}), "podctl rm "+v.Name)
+	f := found(inContainer(v.position.container, Evidence{Kind: KindState, Message: message + "; no owner is known that does it", Since: v.since}), "podctl rm "+v.Name)
 	if v.By == diagnose.OwnerGonePodctl {
 		f.evidence[0].Message = message + "; its owner, a podctl process, has exited"
 		f.next = []string{"podctl orphans " + v.Name}
@@ -103,10 +103,10 @@ func inProgress(v *view) finding {
 	if v.since.IsZero() || v.now.Sub(v.since) >= limit {
 		return finding{}
 	}
-	return found(of(v.position.container, Evidence{Kind: KindCall, Subject: string(v.step), Since: v.since}))
+	return found(inContainer(v.position.container, Evidence{Kind: KindCall, Subject: string(v.step), Since: v.since}))
 }
 
-func notKnown(v *view) finding {
+func unknownCause(v *view) finding {
 	looked := []string{"its paths", "the runtime's status"}
 	if v.Hidden == nil {
 		looked = append([]string{"processes below the runtime"}, looked...)

@@ -10,11 +10,11 @@ import (
 func stalledPull(v *view) finding {
 	for _, p := range v.Pulls {
 		if p.Measured > 0 && p.Rate == 0 && !p.Unpacks && v.now.Sub(p.Since) > slowPull {
-			return finding{evidence: []Evidence{p.evidence()}, next: on("podctl pull ", p.Image)}
+			return finding{evidence: []Evidence{p.evidence()}, next: commandOn("podctl pull ", p.Image)}
 		}
 	}
 	if p := v.Unnamed; p != nil && v.isPulling() && p.Measured > 0 && p.Rate == 0 {
-		return finding{evidence: []Evidence{p.evidence()}, next: on("podctl pull ", p.Image)}
+		return finding{evidence: []Evidence{p.evidence()}, next: commandOn("podctl pull ", p.Image)}
 	}
 	return finding{}
 }
@@ -40,7 +40,7 @@ func silentPull(v *view) finding {
 		return finding{}
 	}
 	e := Evidence{Kind: KindPull, Subject: v.image(), Message: "of which the registry has sent nothing", Since: v.since}
-	return finding{evidence: []Evidence{of(v.position.container, e)}, next: on("podctl pull ", v.image())}
+	return finding{evidence: []Evidence{inContainer(v.position.container, e)}, next: commandOn("podctl pull ", v.image())}
 }
 
 func activePull(v *view) finding {

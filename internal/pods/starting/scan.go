@@ -21,9 +21,9 @@ type helper struct {
 	// pod is what the process's environment or its container's configuration names.
 	pod pod.Identity
 	id  string // of the container or sandbox, "" if that is not known
-	// waits are its threads that were in uninterruptible sleep, or waited for a file system, at
+	// waiting are its threads that were in uninterruptible sleep, or waited for a file system, at
 	// each look.
-	waits []proc.Thread
+	waiting []proc.Thread
 }
 
 // Scan is what all pods share: the processes that work for pods, as they were at one time.
@@ -73,11 +73,11 @@ const (
 	lookInterval = 200 * time.Millisecond
 )
 
-// confirmWaits looks at the threads that wait again, and keeps those that wait at each look,
-// in the same function of the kernel.
+// confirmWaits reads the waiting threads of helpers again, and keeps those that wait in the same
+// kernel function each time.
 func (c *Collector) confirmWaits(ctx context.Context, helpers []helper) {
 	for range moreLooks {
-		if !slices.ContainsFunc(helpers, func(h helper) bool { return len(h.waits) > 0 }) {
+		if !slices.ContainsFunc(helpers, func(h helper) bool { return len(h.waiting) > 0 }) {
 			return
 		}
 		select {
@@ -86,20 +86,21 @@ func (c *Collector) confirmWaits(ctx context.Context, helpers []helper) {
 			return
 		}
 		for i := range helpers {
-			if h := &helpers[i]; len(h.waits) > 0 {
-				still := c.waits(h.PID)
-				h.waits = slices.DeleteFunc(h.waits, func(t proc.Thread) bool { return !slices.Contains(still, t) })
+			if h := &helpers[i]; len(h.waiting) > 0 {
+				still := c.waitingThreads(h.PID)
+				h.waiting = slices.DeleteFunc(h.waiting, func(t proc.Thread) bool { return !slices.Contains(still, t) })
 			}
 		}
 	}
 	for i := range helpers {
-		helpers[i].addWaits()
+		helpers[i].setWaitChannel()
 	}
 }
 
-// addWaits adds to the process what its waits tell: one in uninterruptible sleep before others.
-func (h *helper) addWaits() {
-	for _, t := range h.waits {
+// setWaitChannel sets the wait channel of the process to that of one of its waiting threads: one in
+// uninterruptible sleep before others.
+func (h *helper) setWaitChannel() {
+	for _, t := range h.waiting {
 		blocked := t.State == proc.Uninterruptible
 		if blocked && !h.Blocked || !h.waitsForFiles() {
 			h.WaitChannel, h.Blocked = t.WaitChannel, h.Blocked || blocked
@@ -107,9 +108,9 @@ func (h *helper) addWaits() {
 	}
 }
 
-// waits returns the threads of a process that are in uninterruptible sleep, or wait for a file
+// waitingThreads returns the threads of a process that are in uninterruptible sleep, or wait for a file
 // system.
-func (c *Collector) waits(pid int) []proc.Thread {
+func (c *Collector) waitingThreads(pid int) []proc.Thread {
 	threads, err := c.Proc.Threads(pid)
 	if err != nil {
 		return nil // it has ended, or is not visible
@@ -203,7 +204,7 @@ func podOfBundle(dir string) pod.Identity {
 
 // process reads what is needed of a process to judge it.
 func (c *Collector) process(p proc.Process, role Role) helper {
-	h := helper{Process: Process{Process: p, Role: role}, waits: c.waits(p.PID)}
+	h := helper{Process: Process{Process: p, Role: role}, waiting: c.waitingThreads(p.PID)}
 	if channel := c.Proc.WaitChannel(p.PID); !isFileWait(channel) {
 		h.WaitChannel = channel
 	}

@@ -71,8 +71,8 @@ var stepsOfReasons = map[string]Step{
 	"ImageInspectError": StepPull, "RegistryUnavailable": StepPull, "SignatureValidationFailed": StepPull,
 }
 
-// waits are the steps of pods that podctl has not begun to start, by the reason.
-var waits = map[string]Step{"HostPortInUse": StepHostPort, "DevicesInUse": StepDevice}
+// stepsOfWaits are the steps of pods that podctl has not begun to start, by the reason.
+var stepsOfWaits = map[string]Step{"HostPortInUse": StepHostPort, "DevicesInUse": StepDevice}
 
 // position returns where the pod is.
 func (f *Facts) position() position {
@@ -80,35 +80,35 @@ func (f *Facts) position() position {
 	if w := f.Worker; w != nil {
 		switch s := &w.Start; {
 		case w.Rejected != "" && w.HostPort != nil:
-			return position{step: StepHostPort, since: f.begin()}
+			return position{step: StepHostPort, since: f.desiredSince()}
 		case w.Rejected != "" || w.WaitReason != "":
-			if step, known := waits[w.WaitReason]; known {
-				return position{step: step, since: f.begin()}
+			if step, known := stepsOfWaits[w.WaitReason]; known {
+				return position{step: step, since: f.desiredSince()}
 			}
-			return position{step: StepAdmission, since: f.begin()}
+			return position{step: StepAdmission, since: f.desiredSince()}
 		case s.Step != "":
 			return position{stepsOfPodctl[s.Step], f.container(s.Container), s.Since}
-		case f.ready() == nil:
+		case f.readySandbox() == nil:
 			if step, known := stepsOfFailures[w.LastError.Layer]; known {
-				return position{step: step, since: f.begin()}
+				return position{step: step, since: f.desiredSince()}
 			}
-			return position{step: StepVolume, since: f.begin()}
+			return position{step: StepVolume, since: f.desiredSince()}
 		}
 	}
 	switch {
-	case f.ready() == nil:
-		return position{step: f.beforeSandbox(), since: f.begin()}
+	case f.readySandbox() == nil:
+		return position{step: f.beforeSandbox(), since: f.desiredSince()}
 	case c == nil && f.By != diagnose.OwnerKubelet && len(f.Containers) == 0:
-		return position{step: StepCreate, since: f.ready().CreatedAt}
+		return position{step: StepCreate, since: f.readySandbox().CreatedAt}
 	case c == nil:
-		return position{step: StepReadiness, since: f.begin()}
+		return position{step: StepReadiness, since: f.desiredSince()}
 	}
 	return f.containerPosition(c)
 }
 
 // containerPosition returns where a container is whose sandbox is ready.
 func (f *Facts) containerPosition(c *describe.Container) position {
-	at := position{container: c, since: f.ready().CreatedAt}
+	at := position{container: c, since: f.readySandbox().CreatedAt}
 	if end := lastEnd(c); end != nil {
 		at.since = end.FinishedAt
 	}
@@ -163,16 +163,16 @@ func (f *Facts) beforeSandbox() Step {
 	return StepSandbox
 }
 
-// ready returns the newest sandbox if it is ready, else nil.
-func (f *Facts) ready() *describe.Sandbox {
+// readySandbox returns the newest sandbox if it is ready, else nil.
+func (f *Facts) readySandbox() *describe.Sandbox {
 	if f.Sandbox == nil || f.Sandbox.State != "ready" {
 		return nil
 	}
 	return f.Sandbox
 }
 
-// begin returns since when the pod should run, zero if that is not known.
-func (f *Facts) begin() time.Time {
+// desiredSince returns the time since which the pod should run, zero if that is not known.
+func (f *Facts) desiredSince() time.Time {
 	switch {
 	case f.Worker != nil && !f.Worker.Start.Began.IsZero() && f.Worker.Start.Ended.IsZero():
 		return f.Worker.Start.Began

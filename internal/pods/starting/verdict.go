@@ -115,8 +115,8 @@ func (v *view) nextAfter(first []string) []string {
 	return next
 }
 
-// of returns the container's evidence with its name.
-func of(c *describe.Container, e Evidence) Evidence {
+// inContainer returns the evidence with the name of the container; c may be nil.
+func inContainer(c *describe.Container, e Evidence) Evidence {
 	if c != nil {
 		e.Container = c.Name
 	}

@@ -376,7 +376,7 @@ func errorsTable() string {
 	for _, r := range pullTexts {
 		row("pull", r)
 	}
-	for _, r := range texts {
+	for _, r := range textRules {
 		row("other", r)
 	}
 	return b.String()
