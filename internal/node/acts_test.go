@@ -14,9 +14,9 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
-// verbs are the acts of a history. What an act needs and is not there makes it nothing, so
-// that an act may be left out before it.
-var verbs = map[string]func(h *history, args []string){
+// actsByName are the acts of a history. An act whose object is not there does nothing, so that any
+// act before it may be left out.
+var actsByName = map[string]func(h *history, args []string){
 	"wait": func(h *history, args []string) { time.Sleep(h.duration(args[0])) }, // DURATION
 
 	// Pods are asked for: want [partly] [settings=N] NAME/VERSION…
@@ -43,12 +43,12 @@ var verbs = map[string]func(h *history, args []string){
 	"kill":   func(h *history, args []string) { h.kill(&h.podctl, args[0] == "hard") },
 	"drain":  func(h *history, _ []string) { h.drain(&h.podctl) },
 	"beside": func(h *history, refs []string) {
-		if h.rival == nil {
-			h.rival = h.launch(h.newName(), h.desire(refs), nil)
+		if h.beside == nil {
+			h.beside = h.launch(h.newName(), h.desire(refs), nil)
 		}
 	},
-	"beside-kill":  func(h *history, args []string) { h.kill(&h.rival, args[0] == "hard") },
-	"beside-drain": func(h *history, _ []string) { h.drain(&h.rival) },
+	"beside-kill":  func(h *history, args []string) { h.kill(&h.beside, args[0] == "hard") },
+	"beside-drain": func(h *history, _ []string) { h.drain(&h.beside) },
 
 	// The runtime dies and comes back; what it runs dies; its calls go wrong.
 	"crash":   func(h *history, _ []string) { h.crashRuntime() },
@@ -59,9 +59,9 @@ var verbs = map[string]func(h *history, args []string){
 		}
 	},
 	"container-dies": func(h *history, args []string) {
-		if all := slices.DeleteFunc(h.judge.containers(), func(c *runtimeapi.Container) bool { return !runs(c) }); len(all) > 0 {
+		if all := slices.DeleteFunc(h.judge.containers(), func(c *runtimeapi.Container) bool { return !isRunning(c) }); len(all) > 0 {
 			id := all[h.number(args[0])%len(all)].Id
-			h.judge.killed(id)
+			h.judge.noteKilled(id)
 			h.sim.KillContainer(id)
 		}
 	},
@@ -70,16 +70,16 @@ var verbs = map[string]func(h *history, args []string){
 		h.fault(rule)
 		if rule == "method=PodSandboxStatus hang" {
 			h.silence = hungSilence
-			h.breaks(func() { h.silence = 0 })
+			h.onCalm(func() { h.silence = 0 })
 		}
 	},
 	"network": func(h *history, _ []string) {
 		h.sim.SetNetwork("cni plugin not initialized")
-		h.breaks(func() { h.sim.SetNetwork("") })
+		h.onCalm(func() { h.sim.SetNetwork("") })
 	},
 	"no-events": func(h *history, _ []string) { // their stream ends at once
 		h.sim.SetEvents(sim.EventsEOF)
-		h.breaks(func() { h.sim.SetEvents(sim.EventsBroadcast) })
+		h.onCalm(func() { h.sim.SetEvents(sim.EventsBroadcast) })
 	},
 	"rule": func(h *history, args []string) { h.rule(args[0], len(args) > 1) }, // NAME [whole]: a file of examples/faults
 	"calm": func(h *history, _ []string) { h.calm() },
@@ -88,8 +88,8 @@ var verbs = map[string]func(h *history, args []string){
 	"disk-full": func(h *history, args []string) {
 		if args[0] == "podctl" {
 			h.judge.setNoRecords(true)
-			h.breaks(func() { h.judge.setNoRecords(false) })
-			h.breaks(fillDisk(h.t))
+			h.onCalm(func() { h.judge.setNoRecords(false) })
+			h.onCalm(fillDisk(h.t))
 			return
 		}
 		for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer", "PullImage"} {
@@ -101,13 +101,13 @@ var verbs = map[string]func(h *history, args []string){
 
 	// A pod comes that podctl did not create: KIND NAME NAME/VERSION ATTEMPT COMMAND, with the
 	// UID of one that may be asked for; or one goes.
-	"foreign":      func(h *history, args []string) { h.stranger(args) },
-	"foreign-goes": func(h *history, args []string) { h.strangerGoes(h.number(args[0])) },
+	"foreign":      func(h *history, args []string) { h.addForeign(args) },
+	"foreign-goes": func(h *history, args []string) { h.removeForeign(h.number(args[0])) },
 }
 
 func (h *history) act(line string) {
 	verb, rest, _ := strings.Cut(line, " ")
-	do := verbs[verb]
+	do := actsByName[verb]
 	if do == nil {
 		h.t.Fatalf("there is no act %q", verb)
 	}

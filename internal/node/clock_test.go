@@ -20,7 +20,7 @@ func (w *world) live() (containers, sandboxes int) {
 		}
 	}
 	for _, s := range w.sandboxes() {
-		if live(s) {
+		if isReadySandbox(s) {
 			sandboxes++
 		}
 	}

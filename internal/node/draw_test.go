@@ -15,7 +15,7 @@ func draw(seed uint64) []string {
 	if d.IntN(2) == 0 {
 		d.act("rename")
 	}
-	d.act("want%s", d.some())
+	d.act("want%s", d.somePods())
 	for range 10 + d.IntN(30) {
 		d.next()
 		if pause := pick(d, "", "1ms", "100ms", "1s", "5s", "20s", "90s"); pause != "" {
@@ -38,8 +38,8 @@ func (d *drawing) act(format string, args ...any) {
 	d.acts = append(d.acts, fmt.Sprintf(format, args...))
 }
 
-// some are pods to ask for, each in any version.
-func (d *drawing) some() string {
+// somePods returns some of the pods, each in any version, as the arguments of want.
+func (d *drawing) somePods() string {
 	var b strings.Builder
 	for _, name := range podNames {
 		if d.IntN(3) > 0 {
@@ -57,7 +57,7 @@ func (d *drawing) next() {
 	switch n := d.IntN(42); {
 	case d.killed && n < 20, n < 6:
 		d.killed = false
-		d.act("want%s settings=%d%s", pick(*d, "", "", "", " partly"), d.IntN(3), d.some())
+		d.act("want%s settings=%d%s", pick(*d, "", "", "", " partly"), d.IntN(3), d.somePods())
 	case n < 9:
 		d.killed = true
 		d.act("kill %s", pick(*d, "hard", "soft"))
@@ -68,7 +68,7 @@ func (d *drawing) next() {
 	case n < 19:
 		d.act("%s %d", pick(*d, "sandbox-dies", "container-dies", "container-dies"), d.IntN(6))
 	case n < 22:
-		d.act("%s", pick(*d, "beside"+d.some(), "beside-kill hard", "beside-kill soft", "beside-drain"))
+		d.act("%s", pick(*d, "beside"+d.somePods(), "beside-kill hard", "beside-kill soft", "beside-drain"))
 	case n < 29:
 		d.act("%s %s", pick(*d, "stop", "start", "start", "evict", "restart"), pick(*d, podNames...))
 	case n < 32:
@@ -83,7 +83,7 @@ func (d *drawing) next() {
 	case n < 38:
 		d.act("%s", pick(*d, "network", "fault method=GetContainerEvents "+[]string{"repeat=1", "drop", "drop probability=0.5", "drop probability=0.33"}[d.IntN(4)]))
 	case n < 39:
-		for _, act := range pick(*d, gallery...) {
+		for _, act := range pick(*d, knownFailures...) {
 			d.act("%s", act)
 		}
 	case n < 41:
@@ -103,8 +103,8 @@ func (d *drawing) rule() {
 	}
 }
 
-// gallery are failures that runtimes are known for.
-var gallery = [][]string{
+// knownFailures are the acts of failures that runtimes are known for.
+var knownFailures = [][]string{
 	{"fault method=StopContainer error=DeadlineExceeded"},               // a container never stops
 	{"fault method=StopPodSandbox error=DeadlineExceeded"},              // nor does a sandbox
 	{"fault method=ContainerStatus hang"},                               // the PLEG is not healthy

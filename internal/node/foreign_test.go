@@ -113,9 +113,9 @@ func (f *foreignPod) remove() {
 	}
 }
 
-// untouched fails the test unless the runtime has the pod's sandbox and container in
+// checkUntouched fails the test unless the runtime has the pod's sandbox and container in
 // these states, and its log is there.
-func (f *foreignPod) untouched(when string, running bool) {
+func (f *foreignPod) checkUntouched(when string, running bool) {
 	f.w.t.Helper()
 	state := runtimeapi.ContainerState_CONTAINER_RUNNING
 	if !running {
@@ -129,12 +129,12 @@ func (f *foreignPod) untouched(when string, running bool) {
 	if err != nil || c.Status.State != state {
 		f.w.t.Errorf("%s: the foreign container: %v, %v", when, c.GetStatus().GetState(), err)
 	}
-	f.hasLog(when)
+	f.checkLog(when)
 }
 
 func (f *foreignPod) logFile() string { return filepath.Join(f.w.root, "foreign", f.name, "c.log") }
 
-func (f *foreignPod) hasLog(when string) {
+func (f *foreignPod) checkLog(when string) {
 	f.w.t.Helper()
 	log, err := os.ReadFile(f.logFile())
 	if err != nil || !strings.Contains(string(log), "foreign") {
@@ -190,7 +190,7 @@ func (w *world) ownSandbox(name string) string {
 		w.t.Fatal(err)
 	}
 	for _, s := range resp.Items {
-		if !w.isForeign(s.Id) && s.Metadata.Name == name && live(s) {
+		if !w.isForeign(s.Id) && s.Metadata.Name == name && isReadySandbox(s) {
 			return s.Id
 		}
 	}
@@ -212,7 +212,7 @@ func TestForeignPodWithTheUIDOfAPodIsLeftAlone(t *testing.T) {
 				f := &foreignPod{w: w, kind: kind, name: "other", uid: "fixed-1", attempt: 5, command: "sleep 7200"}
 				f.run()
 				time.Sleep(time.Minute)
-				f.untouched("while the pod runs", true)
+				f.checkUntouched("while the pod runs", true)
 				if i := p.until("web", "running", running); w.ownSandbox("web") != before || i.Status.ContainerStatuses[0].RestartCount != 0 {
 					t.Errorf("the pod was restarted: %+v", i.Status.ContainerStatuses)
 				}
@@ -226,7 +226,7 @@ func TestForeignPodWithTheUIDOfAPodIsLeftAlone(t *testing.T) {
 				if p.until("web", "running", running); after == "" || after == before {
 					t.Errorf("the sandbox is %q after %q", after, before)
 				}
-				f.untouched("after the sandbox of the pod died", true)
+				f.checkUntouched("after the sandbox of the pod died", true)
 
 				// For a while podctl's own sandbox is not there at all.
 				release := w.sim.Inject("method=RunPodSandbox delay=20s")
@@ -239,11 +239,11 @@ func TestForeignPodWithTheUIDOfAPodIsLeftAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(10 * time.Second)
-				f.untouched("while the pod has no sandbox", true)
+				f.checkUntouched("while the pod has no sandbox", true)
 				time.Sleep(time.Minute)
 				release()
 				p.until("web", "running", running)
-				f.untouched("after the sandbox of the pod was removed", true)
+				f.checkUntouched("after the sandbox of the pod was removed", true)
 
 				p.kill()
 				p = w.podctl("agent", web)
@@ -251,14 +251,14 @@ func TestForeignPodWithTheUIDOfAPodIsLeftAlone(t *testing.T) {
 					t.Error("the next podctl has not adopted the pod")
 				}
 				time.Sleep(time.Minute)
-				f.untouched("after a restart of podctl", true)
+				f.checkUntouched("after a restart of podctl", true)
 
 				if err := p.Stop(t.Context(), "default", "web", nil); err != nil {
 					t.Error(err)
 				}
-				f.untouched("after podctl stop", true)
+				f.checkUntouched("after podctl stop", true)
 				p.drain()
-				f.untouched("after podctl drained", true)
+				f.checkUntouched("after podctl drained", true)
 				f.remove()
 				w.empty()
 			})
@@ -281,7 +281,7 @@ func TestForeignPodWithTheUIDOfAPodKeepsItsDeadContainers(t *testing.T) {
 				})
 				f.run()
 				time.Sleep(10 * time.Minute)
-				f.untouched("beside a pod that crashes", false)
+				f.checkUntouched("beside a pod that crashes", false)
 				i := p.until("job", "restarted again", func(Info) bool { return true })
 				if got := i.Status.ContainerStatuses[0]; got.RestartCount < 5 || got.LastTerminationState.Terminated.ExitCode != 1 {
 					t.Errorf("the status is that of the foreign container: %+v", got)
@@ -289,7 +289,7 @@ func TestForeignPodWithTheUIDOfAPodKeepsItsDeadContainers(t *testing.T) {
 				p.want()
 				time.Sleep(time.Minute)
 				p.drain()
-				f.untouched("after the pod was removed", false)
+				f.checkUntouched("after the pod was removed", false)
 				f.remove()
 				w.empty()
 			})

@@ -12,8 +12,8 @@ import (
 // foreignCommands are what the containers of foreign pods run.
 var foreignCommands = []string{"sleep 7200", "exit 0", "sleep 3; exit 1"}
 
-// stranger lets a pod come that podctl did not create.
-func (h *history) stranger(args []string) {
+// addForeign creates a foreign pod.
+func (h *history) addForeign(args []string) {
 	asked := h.desire(args[2:3])[0]
 	f := &foreignPod{
 		w: h.world, kind: foreignKinds[h.number(args[0])], name: args[1], uid: asked.UID(),
@@ -22,31 +22,32 @@ func (h *history) stranger(args []string) {
 	err := f.create()
 	h.say("foreign pod %s uid %.8s attempt %d, %s: %v", f.name, f.uid, f.attempt, f.kind, err)
 	if err == nil {
-		h.strangers = append(h.strangers, f)
+		h.foreignPods = append(h.foreignPods, f)
 	} else if f.sandbox != "" {
 		f.remove()
 	}
 }
 
-// strangerGoes lets one of them go.
-func (h *history) strangerGoes(n int) {
-	if len(h.strangers) == 0 {
+// removeForeign removes a foreign pod, if there is one.
+func (h *history) removeForeign(n int) {
+	if len(h.foreignPods) == 0 {
 		return
 	}
-	i := n % len(h.strangers)
-	h.strangers[i].leaves()
-	h.strangers = slices.Delete(h.strangers, i, i+1)
+	i := n % len(h.foreignPods)
+	h.foreignPods[i].leave()
+	h.foreignPods = slices.Delete(h.foreignPods, i, i+1)
 }
 
-// strangersGo lets all foreign pods go, of which nothing but that has become.
-func (h *history) strangersGo() {
-	for len(h.strangers) > 0 {
-		h.strangerGoes(0)
+// removeAllForeign removes all foreign pods.
+func (h *history) removeAllForeign() {
+	for len(h.foreignPods) > 0 {
+		h.removeForeign(0)
 	}
 }
 
-// leaves removes the pod as its creator does, who finds it as it was.
-func (f *foreignPod) leaves() {
+// leave removes the pod as its creator does. It is a violation if its sandbox, container or log is
+// missing by then.
+func (f *foreignPod) leave() {
 	if _, err := f.w.sim.PodSandboxStatus(f.w.t.Context(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: f.sandbox}); err != nil {
 		violate(f.w.t, foreignUntouched, "sandbox of %s: %v", f.name, err)
 	}
@@ -70,9 +71,9 @@ func (j *judge) ask(pods []Desired) {
 	}
 }
 
-// waited looks, when the first sandbox of a pod is ready, for a foreign pod of its name that ran when the
+// checkWaited looks, when the first sandbox of a pod is ready, for a foreign pod of its name that ran when the
 // pod was asked for, and runs.
-func (j *judge) waited(s *runtimeapi.PodSandbox) {
+func (j *judge) checkWaited(s *runtimeapi.PodSandbox) {
 	uid := types.UID(s.Metadata.Uid)
 	j.mu.Lock()
 	asked, ran := j.asked[uid], j.ran[uid]

@@ -75,11 +75,11 @@ func (h *history) rule(name string, whole bool) {
 	switch name {
 	case "unknown":
 		h.judge.setUnknown(true)
-		h.breaks(func() { h.judge.setUnknown(false) })
+		h.onCalm(func() { h.judge.setUnknown(false) })
 	case "oom-exit-0":
 		h.toldSuccess = true
 	}
-	h.breaks(func() {
+	h.onCalm(func() {
 		for _, r := range h.sim.Faults.Rules() {
 			h.say("%s fired %d times", r.Source, r.Fired)
 		}
@@ -87,24 +87,26 @@ func (h *history) rule(name string, whole bool) {
 	})
 }
 
-// setUnknown says that the runtime calls what runs unknown, or does not any more.
+// setUnknown sets whether the runtime reports running containers as unknown.
 func (j *judge) setUnknown(unknown bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.unknownUntil = time.Now().Add(actsByOld); unknown {
+	if j.unknownUntil = time.Now().Add(staleActionTime); unknown {
 		j.unknownUntil = time.Now().Add(1000 * time.Hour)
 	}
 }
 
-// actsByOld is for how long podctl may act by what a rule has shown: until the next relist, in an
-// operation that began before.
-const actsByOld = time.Minute
+// staleActionTime is how long podctl may act by a state that the runtime does not report any more:
+// until the next relist, in an operation that began before.
+const staleActionTime = time.Minute
 
-// takenForUnknown reports whether podctl may take what runs for unknown. As the kubelet, it then stops a
-// container with its grace period before it starts it again, also one that would run once, and stops
-// the sandbox of a pod that has to go without stopping the container before; and the pod shows no
-// reason, because an unknown container has none.
-func (j *judge) takenForUnknown() bool {
+// mayBeTakenForUnknown reports whether podctl may take a running container for unknown. Like the
+// kubelet (ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go), it then stops the container
+// with its grace period and starts it again, whatever the restart policy. Like the kubelet, it stops
+// the sandbox of such a pod without stopping the container first (ConvertPodStatusToRunningPod, in the
+// same file, has running containers only). The pod shows no reason, because an unknown container has
+// none.
+func (j *judge) mayBeTakenForUnknown() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return time.Now().Before(j.unknownUntil)

@@ -23,15 +23,14 @@ import (
 // (acts_test.go), so that any part of a history is one, too.
 type history struct {
 	*world
-	judge  *judge
-	podctl *podctl // nil while there is none
-	rival  *podctl // another one beside it, nil if there is none
-	// strangers are the foreign pods that are there.
-	strangers []*foreignPod
+	judge       *judge
+	podctl      *podctl // nil while there is none
+	beside      *podctl // another one beside it, nil if there is none
+	foreignPods []*foreignPod
 	// renamed: each podctl has a name of its own, as those of podctl run have.
 	renamed bool
 	born    int
-	// down: the runtime is.
+	// down reports whether the runtime has crashed.
 	down bool
 	// silence is how long a desired pod may say nothing; 0 is the usual time.
 	silence time.Duration
@@ -78,16 +77,16 @@ func (h *history) play(acts []string) {
 		h.act(act)
 		synctest.Wait()
 		h.checkPods(h.podctl)
-		h.checkPods(h.rival)
+		h.checkPods(h.beside)
 		if h.t.Failed() {
 			return
 		}
 	}
 	h.calm()
-	if h.rival != nil {
-		h.drain(&h.rival)
+	if h.beside != nil {
+		h.drain(&h.beside)
 	}
-	h.strangersGo() // a desired pod waits for the end of one of its name or UID
+	h.removeAllForeign() // a desired pod waits for the end of one of its name or UID
 	// What was rejected is asked for again, and every name: its leftovers have to go.
 	for _, ask := range [][]string{nil, {"dns/0"}, nil} {
 		h.want(false, nil, ask...)
@@ -109,7 +108,7 @@ func (h *history) play(acts []string) {
 // end ends what a history that broke off has left running.
 func (h *history) end() {
 	h.calm()
-	for _, p := range []*podctl{h.podctl, h.rival} {
+	for _, p := range []*podctl{h.podctl, h.beside} {
 		if p != nil {
 			p.client.Close()
 			h.exit(p)
@@ -186,7 +185,7 @@ func (h *history) kill(p **podctl, hard bool) {
 	h.exit(*p)
 	for _, i := range (*p).Pods() { // also what its last calls led to
 		if i.Terminating() || !i.StopRequested.IsZero() || i.Again || !i.Desired {
-			h.judge.interrupt(i.Pod.UID)
+			h.judge.noteInterrupted(i.Pod.UID)
 		}
 	}
 	*p = nil
@@ -215,8 +214,8 @@ func showAll(infos []Info) string {
 	return strings.Join(all, "; ")
 }
 
-// breaks says that something is wrong until calm, and how that ends.
-func (h *history) breaks(undo func()) {
+// onCalm registers a function that ends a fault. The runtime counts as faulty until calm calls it.
+func (h *history) onCalm(undo func()) {
 	h.judge.setCalm(false)
 	h.undo = append(h.undo, undo)
 }
@@ -234,7 +233,7 @@ func (h *history) calm() {
 func (h *history) crashRuntime() {
 	if !h.down {
 		h.down = true
-		h.breaks(func() {})
+		h.onCalm(func() {})
 		h.sim.Crash()
 	}
 }
@@ -246,7 +245,7 @@ func (h *history) restartRuntime() {
 	}
 }
 
-func (h *history) fault(rule string) { h.breaks(h.sim.Inject(rule)) }
+func (h *history) fault(rule string) { h.onCalm(h.sim.Inject(rule)) }
 
 // settings are objects beside the pods; 0 is none.
 func settings(n int) *pod.Objects {

@@ -87,7 +87,7 @@ func (h *history) checkPods(p *podctl) {
 	}
 	for uid, i := range infos {
 		switch {
-		case !i.Terminating() || i.Op != worker.OpSync || h.judge.creates():
+		case !i.Terminating() || i.Op != worker.OpSync || h.judge.isCreating():
 			delete(p.stopping, uid)
 		case p.stopping[uid].IsZero():
 			p.stopping[uid] = time.Now()
@@ -99,7 +99,7 @@ func (h *history) checkPods(p *podctl) {
 		uid := d.Pod.UID
 		i, there := infos[uid]
 		switch {
-		case there && (as(i, d) || saysWhy(i) || h.toldSuccess && i.Status.Phase == v1.PodSucceeded || behind[uid]), h.judge.takenForUnknown(), !p.Settled():
+		case there && (matchesManifest(i, d) || saysWhy(i) || h.toldSuccess && i.Status.Phase == v1.PodSucceeded || behind[uid]), h.judge.mayBeTakenForUnknown(), !p.Settled():
 			delete(p.silent, uid)
 		case p.silent[uid].IsZero():
 			p.silent[uid] = time.Now()
@@ -150,8 +150,8 @@ func commandOf(p *v1.Pod) string {
 	return p.Spec.Containers[0].Command[2]
 }
 
-// as reports whether a pod does what its manifest says.
-func as(i Info, d Desired) bool {
+// matchesManifest reports whether a pod does what its manifest says.
+func matchesManifest(i Info, d Desired) bool {
 	if !i.Desired || commandOf(i.Pod) != commandOf(d.Pod) {
 		return false
 	}
@@ -176,7 +176,7 @@ func (h *history) converge(p *podctl) {
 			}
 		}
 		for _, d := range p.wanted {
-			if !slices.ContainsFunc(infos, func(i Info) bool { return i.Pod.UID == d.Pod.UID && as(i, d) }) {
+			if !slices.ContainsFunc(infos, func(i Info) bool { return i.Pod.UID == d.Pod.UID && matchesManifest(i, d) }) {
 				return false
 			}
 		}
@@ -206,7 +206,7 @@ func (h *history) checkHost(p *podctl) {
 		if !wanted[s.Metadata.Uid] {
 			violate(h.t, nothingLeft, "sandbox %s", describe(s))
 		}
-		if live(s) {
+		if isReadySandbox(s) {
 			ready[s.Metadata.Uid]++
 		}
 	}
@@ -223,7 +223,7 @@ func (h *history) checkHost(p *podctl) {
 	}
 	running := map[string]bool{}
 	for _, c := range h.judge.containers() {
-		running[c.Id] = runs(c) && sandboxes[c.PodSandboxId] != ""
+		running[c.Id] = isRunning(c) && sandboxes[c.PodSandboxId] != ""
 	}
 	for _, i := range p.Pods() {
 		if i.Pod.Spec.RestartPolicy != v1.RestartPolicyAlways {

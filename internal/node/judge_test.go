@@ -16,9 +16,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// judge looks into the runtime at every call that changes it, of every podctl, and
-// reports each of the first five invariants that does not hold. Names and UIDs of what
-// podctl did not create count for nothing.
+// judge checks the first five invariants at every call of a podctl that changes the runtime, by what
+// the runtime has, and reports each that does not hold. Foreign pods are left out.
 type judge struct {
 	t   testing.TB
 	w   *world
@@ -41,11 +40,11 @@ type judge struct {
 	// asked is when each pod was asked for first, ran is which have had a sandbox.
 	asked map[types.UID]time.Time
 	ran   map[types.UID]bool
-	// unknownUntil is until when podctl may take a container for unknown that runs: see takenForUnknown.
+	// unknownUntil is until when podctl may take a container for unknown that runs: see mayBeTakenForUnknown.
 	unknownUntil time.Time
 }
 
-// stopRequest is that something is to stop.
+// stopRequest is a request to stop a container.
 type stopRequest struct {
 	first time.Time // of its kind
 	// failed: a call was not carried out, so its caller may use force.
@@ -64,24 +63,24 @@ func (j *judge) Begin(method, id string) (end func(error)) {
 	}
 	switch method {
 	case "RunPodSandbox":
-		return j.create(func() { j.sandboxes() })
+		return j.countCreating(func() { j.checkSandboxNames() })
 	case "CreateContainer":
-		return j.create(func() {})
+		return j.countCreating(func() {})
 	case "StartContainer":
-		j.start(id)
-		return j.create(func() {})
+		j.checkStart(id)
+		return j.countCreating(func() {})
 	case "StopContainer":
-		return j.stopContainer(id)
+		return j.checkStopContainer(id)
 	case "RemoveContainer":
-		j.force(method, j.container(id))
+		j.checkForcedKill(method, j.container(id))
 	case "StopPodSandbox", "RemovePodSandbox":
-		j.stopSandbox(method, id)
+		j.checkStopSandbox(method, id)
 	}
 	return func(error) {}
 }
 
-// create counts a call that creates or starts something while it is in flight.
-func (j *judge) create(then func()) (end func(error)) {
+// countCreating counts a call that creates or starts something while it is in flight.
+func (j *judge) countCreating(then func()) (end func(error)) {
 	count := func(n int) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -94,21 +93,21 @@ func (j *judge) create(then func()) (end func(error)) {
 	}
 }
 
-// creates reports whether something is being created or started.
-func (j *judge) creates() bool {
+// isCreating reports whether something is being created or started.
+func (j *judge) isCreating() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.creating > 0
 }
 
-// setNoRecords says that podctl cannot write files from now on, or can.
+// setNoRecords sets whether podctl cannot write files.
 func (j *judge) setNoRecords(full bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.noRecords = full
 }
 
-// setCalm says that the runtime works from now on, or does not.
+// setCalm sets whether the runtime works.
 func (j *judge) setCalm(calm bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -146,23 +145,23 @@ func describe(s *runtimeapi.PodSandbox) string {
 	return fmt.Sprintf("%s uid %.8s attempt %d", s.Metadata.Name, s.Metadata.Uid, s.Metadata.Attempt)
 }
 
-func live(s *runtimeapi.PodSandbox) bool {
+func isReadySandbox(s *runtimeapi.PodSandbox) bool {
 	return s.State == runtimeapi.PodSandboxState_SANDBOX_READY
 }
 
-func runs(c *runtimeapi.Container) bool {
+func isRunning(c *runtimeapi.Container) bool {
 	return c != nil && c.State == runtimeapi.ContainerState_CONTAINER_RUNNING
 }
 
-// sandboxes looks for two of a name.
-func (j *judge) sandboxes() {
+// checkSandboxNames checks that no two ready sandboxes have one name.
+func (j *judge) checkSandboxNames() {
 	names := map[string]*runtimeapi.PodSandbox{}
 	for _, s := range j.ownSandboxes() {
-		if !live(s) {
+		if !isReadySandbox(s) {
 			continue
 		}
 		name := pod.FullName(s.Metadata.Name, s.Metadata.Namespace)
-		j.waited(s)
+		j.checkWaited(s)
 		if other := names[name]; other != nil {
 			violate(j.t, oneLife, "two ready sandboxes of one name: %s and %s", describe(other), describe(s))
 		}
@@ -170,8 +169,8 @@ func (j *judge) sandboxes() {
 	}
 }
 
-// start looks for another life of the container that is about to start.
-func (j *judge) start(id string) {
+// checkStart checks that a container that is about to start runs nowhere else.
+func (j *judge) checkStart(id string) {
 	its := j.container(id)
 	if its == nil {
 		return
@@ -181,7 +180,7 @@ func (j *judge) start(id string) {
 		j.mu.Lock()
 		stopped := j.stopped[s.Id]
 		j.mu.Unlock()
-		if s.Labels[pod.UIDLabel] == uid && (stopped || live(s) && s.Id != its.PodSandboxId) {
+		if s.Labels[pod.UIDLabel] == uid && (stopped || isReadySandbox(s) && s.Id != its.PodSandboxId) {
 			violate(j.t, oneLife, "%s starts beside the sandbox %s (stopped: %v)", name, describe(s), stopped)
 		}
 	}
@@ -189,47 +188,49 @@ func (j *judge) start(id string) {
 		if c.Id == id || c.Labels[pod.UIDLabel] != uid || c.Metadata.Name != name {
 			continue
 		}
-		if runs(c) {
+		if isRunning(c) {
 			violate(j.t, oneLife, "%s of %s starts while its attempt %d runs", name, its.Labels[pod.NameLabel], c.Metadata.Attempt)
 		}
-		if name == once && c.State == runtimeapi.ContainerState_CONTAINER_EXITED && !j.takenForUnknown() {
+		if name == once && c.State == runtimeapi.ContainerState_CONTAINER_EXITED && !j.mayBeTakenForUnknown() {
 			violate(j.t, jobsRunOnce, "%s: a container that has ended starts again", its.Labels[pod.NameLabel])
 		}
 	}
 }
 
-// request notes that what has the id is to stop, and returns that of the first time.
-func (j *judge) request(id string) *stopRequest {
+// stopRequestOf returns the first request to stop a container, which is now if there was none.
+// j.mu is held.
+func (j *judge) stopRequestOf(id string) *stopRequest {
 	if j.stops[id] == nil {
 		j.stops[id] = &stopRequest{first: time.Now()}
 	}
 	return j.stops[id]
 }
 
-// interrupt notes that a podctl is killed that was to stop the pod.
-func (j *judge) interrupt(uid types.UID) {
+// noteInterrupted records that a podctl is killed while it stops the pod.
+func (j *judge) noteInterrupted(uid types.UID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.interrupted[uid] = true
 }
 
-// killed notes that somebody else kills a container.
-func (j *judge) killed(id string) {
+// noteKilled records that something else than podctl kills a container.
+func (j *judge) noteKilled(id string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.request(id).failed = true
+	j.stopRequestOf(id).failed = true
 }
 
-// stopContainer looks when a container ends that was asked to.
-func (j *judge) stopContainer(id string) (end func(error)) {
+// checkStopContainer checks that a container that is stopped exits within its grace period, and not
+// before it if it does not exit by itself.
+func (j *judge) checkStopContainer(id string) (end func(error)) {
 	c := j.container(id)
-	if !runs(c) {
+	if !isRunning(c) {
 		return func(error) {}
 	}
 	began := time.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	stop := j.request(id)
+	stop := j.stopRequestOf(id)
 	first := stop.first
 	return func(err error) {
 		j.mu.Lock()
@@ -250,10 +251,10 @@ func (j *judge) stopContainer(id string) (end func(error)) {
 	}
 }
 
-// stopSandbox looks what would be killed with a sandbox.
-func (j *judge) stopSandbox(method, id string) {
+// checkStopSandbox checks that no container is killed with a sandbox that is stopped or removed.
+func (j *judge) checkStopSandbox(method, id string) {
 	for _, s := range j.ownSandboxes() {
-		if s.Id == id && live(s) {
+		if s.Id == id && isReadySandbox(s) {
 			j.mu.Lock()
 			j.stopped[id] = !j.noRecords
 			j.mu.Unlock()
@@ -261,17 +262,17 @@ func (j *judge) stopSandbox(method, id string) {
 	}
 	for _, c := range j.containers() {
 		if c.PodSandboxId == id {
-			j.force(method, c)
+			j.checkForcedKill(method, c)
 		}
 	}
 }
 
-// force looks whether a container is killed that had no time to end.
-func (j *judge) force(method string, c *runtimeapi.Container) {
-	if !runs(c) {
+// checkForcedKill checks that a call does not kill a running container that was not stopped before.
+func (j *judge) checkForcedKill(method string, c *runtimeapi.Container) {
+	if !isRunning(c) {
 		return
 	}
-	unknown := j.takenForUnknown()
+	unknown := j.mayBeTakenForUnknown()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if stop := j.stops[c.Id]; !unknown && (stop == nil || !stop.failed) {
