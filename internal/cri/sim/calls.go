@@ -24,7 +24,7 @@ type Call struct {
 	Err     error
 }
 
-// String is the method and what it was about: "StartContainer default/web/app".
+// String returns the method and what it was about: "StartContainer default/web/app".
 func (c Call) String() string {
 	var about []string
 	for _, s := range []string{c.Pod, c.Container, c.Image} {

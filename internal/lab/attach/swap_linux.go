@@ -226,5 +226,5 @@ func (s *Swap) Undo() error {
 	return nil
 }
 
-// Manual is the command that undoes it if nobody does.
+// Manual returns the shell command that undoes a swap by hand.
 func (s *Swap) Manual() string { return strings.Join([]string{"mv -T", s.Parked, s.Path}, " ") }

@@ -80,7 +80,7 @@ func StartWatchdog(cmd *exec.Cmd) (*Watchdog, error) {
 // PID returns the process ID of the watchdog.
 func (w *Watchdog) PID() int { return w.cmd.Process.Pid }
 
-// Lost is closed when the watchdog has died, so that nobody would undo the swap.
+// Lost returns a channel that is closed when the watchdog has died: it would not undo the swap.
 func (w *Watchdog) Lost() <-chan struct{} { return w.lost }
 
 // Dismiss ends the watchdog, once the swap is undone.

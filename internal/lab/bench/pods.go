@@ -44,7 +44,7 @@ type Pod struct {
 	config      *runtimeapi.PodSandboxConfig
 }
 
-// LogPath is the path of the container's log.
+// LogPath returns the path of the container's log.
 func (p *Pod) LogPath() string { return filepath.Join(p.config.LogDirectory, logName) }
 
 const (

@@ -31,7 +31,7 @@ func (s Series) Percentiles(parts ...float64) []time.Duration {
 	return values
 }
 
-// Rate is how many there were in a second, 0 if that is not known.
+// Rate returns how many there were per second, 0 if Over is 0.
 func (s Series) Rate() float64 {
 	if s.Over <= 0 {
 		return 0

@@ -43,7 +43,7 @@ type Answer struct {
 	Err                         error
 }
 
-// All are all behaviours, by family.
+// All returns all behaviours, family by family.
 func All() []Behaviour {
 	return slices.Concat(environment, volumes, security, namespaces, resources, lifecycle, streams)
 }

@@ -80,5 +80,5 @@ func setDefault(m map[string]any, key string, value any) {
 	}
 }
 
-// Steps is the command that runs steps in a container.
+// Steps returns the command that runs steps in a container.
 func Steps(steps []string) []string { return append([]string{program, Command}, steps...) }

@@ -28,5 +28,5 @@ func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// Name is empty, as that of package cri's codec: a name would become part of the content type.
+// Name returns "", as package cri's codec does: a name would become part of the content type.
 func (Codec) Name() string { return "" }

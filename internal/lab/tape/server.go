@@ -34,10 +34,10 @@ func Serve(t *Tape) *Server {
 	return s
 }
 
-// Tape is the tape that is served.
+// Tape returns the tape that is served.
 func (s *Server) Tape() *Tape { return s.tape }
 
-// SetTime has calls answered as of another time.
+// SetTime sets the time as of which calls are answered.
 func (s *Server) SetTime(at time.Time) { s.at.Store(&at) }
 
 // Dial connects to the server: what cri.Options.Dial wants.

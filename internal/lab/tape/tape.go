@@ -31,13 +31,13 @@ type Tape struct {
 // questionKey is what a call asks.
 type questionKey struct{ method, subject string }
 
-// End is when the recording ended: by then everything on it had been answered.
+// End returns the time at which the recording ended: by then everything on it had been answered.
 func (t *Tape) End() time.Time { return t.end }
 
-// Owners are what the owners of the pods answered at the end, nil if they were not asked.
+// Owners returns what the owners of the pods answered at the end, nil if they were not asked.
 func (t *Tape) Owners() *owners.Saved { return t.owners }
 
-// Node is the node at which pods would have arrived at the end, nil if it was not recorded.
+// Node returns the node at which pods would have arrived at the end, nil if it was not recorded.
 func (t *Tape) Node() *arrival.Saved { return t.node }
 
 // add adds a call that came after all others.

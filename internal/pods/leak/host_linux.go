@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-// DefaultHost is the host on which podctl runs.
+// DefaultHost returns the host on which podctl runs.
 func DefaultHost() Host {
 	return Host{Root: "/", Cgroups: cgroup.Mounts, Procs: proc.Default, Addresses: addressesIn, Mounts: func() ([]*mountinfo.Info, error) {
 		table, err := proc.Default.MountTable(os.Getpid())

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 )
 
-// DefaultHost is the host on which podctl runs.
+// DefaultHost returns the host on which podctl runs.
 func DefaultHost() Host {
 	return Host{Mounts: func() ([]*mountinfo.Info, error) { return nil, errors.ErrUnsupported }}
 }

@@ -32,7 +32,7 @@ const (
 	Cgroup Kind = "cgroup"
 )
 
-// Plural is the kind of several things.
+// Plural returns the kind's name for several things.
 func (k Kind) Plural() string {
 	if strings.HasSuffix(string(k), "s") {
 		return string(k) + "es"
@@ -119,7 +119,7 @@ type Leak struct {
 	Things []Thing
 }
 
-// Since is when the oldest thing of it was made, zero if that is not known.
+// Since returns the time at which its oldest thing was made, zero if that is not known.
 func (l Leak) Since() time.Time {
 	var oldest time.Time
 	for _, t := range l.Things {

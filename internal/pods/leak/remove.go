@@ -90,7 +90,7 @@ func (t Thing) removal() string {
 	return string(t.Kind)
 }
 
-// String is the thing in a few words: "shim containerd-shim (pid 812)", "address 10.88.0.5 of
+// String returns the thing in a few words: "shim containerd-shim (pid 812)", "address 10.88.0.5 of
 // network net", "mount …/rootfs".
 func (t Thing) String() string {
 	switch {

@@ -113,7 +113,7 @@ func (a *archive) add(name string, data []byte) error {
 
 func (a *archive) close() error { return errors.Join(a.files.Close(), a.zipped.Close()) }
 
-// DirName is the directory of a report in its archive.
+// DirName returns the name of a report's directory in its archive.
 func DirName(of string, at time.Time) string {
 	return "podctl-report-" + SafeName(of) + "-" + at.UTC().Format("20060102T150405Z")
 }

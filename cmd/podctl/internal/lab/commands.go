@@ -6,7 +6,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
-// Commands are the commands of the section, in the order of the help.
+// Commands returns the commands of the section, in the order of the help.
 func Commands(e *shell.Env) []*cmdline.Command {
 	return []*cmdline.Command{
 		benchCommand(e),
