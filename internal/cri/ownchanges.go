@@ -47,7 +47,6 @@ func (o *ownChanges) noteCreated(labels map[string]string, id, sandbox string, n
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.created, func(_ string, c creation) bool { return now.Sub(c.at) > changeTTL })
 	o.created[id] = creation{types.UID(labels[pod.UIDLabel]), sandbox, now}
 }
 
@@ -58,9 +57,14 @@ func (o *ownChanges) noteRemoved(id string, now time.Time) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.removed, func(_ string, at time.Time) bool { return now.Sub(at) > changeTTL })
 	o.removed[id] = now
 	maps.DeleteFunc(o.created, func(other string, c creation) bool { return other == id || c.sandbox == id })
+}
+
+// forget drops the changes that are older than changeTTL. o.mu is held.
+func (o *ownChanges) forget(now time.Time) {
+	maps.DeleteFunc(o.created, func(_ string, c creation) bool { return now.Sub(c.at) > changeTTL })
+	maps.DeleteFunc(o.removed, func(_ string, at time.Time) bool { return now.Sub(at) > changeTTL })
 }
 
 // createdFor returns the sandboxes and containers that were created for a pod, or for all pods if
@@ -71,26 +75,25 @@ func (o *ownChanges) createdFor(uid types.UID, now time.Time) map[string]string 
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.forget(now)
 	created := map[string]string{}
 	for id, c := range o.created {
-		if (uid == "" || c.uid == uid) && now.Sub(c.at) <= changeTTL {
+		if uid == "" || c.uid == uid {
 			created[id] = c.sandbox
 		}
 	}
 	return created
 }
 
-// isRemoved reports whether one of the ids was removed within changeTTL.
-func (o *ownChanges) isRemoved(now time.Time, ids ...string) bool {
+// removedIDs returns what was removed.
+func (o *ownChanges) removedIDs(now time.Time) map[string]time.Time {
 	if o == nil {
-		return false
+		return nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.ContainsFunc(ids, func(id string) bool {
-		at, ok := o.removed[id]
-		return ok && now.Sub(at) <= changeTTL
-	})
+	o.forget(now)
+	return maps.Clone(o.removed)
 }
 
 // lists are the sandboxes and containers that a runtime listed.
@@ -104,18 +107,20 @@ type lists struct {
 // result equals l; the error is that of a status.
 func (c *Client) withOwnChanges(ctx context.Context, created map[string]string, l lists) (_ lists, same bool, err error) {
 	now, listed := c.now(), len(l.sandboxes)+len(l.containers)
-	isRemovedSandbox := func(s sandboxEntry) bool { return c.changes.isRemoved(now, s.ID) }
-	isRemovedContainer := func(k containerEntry) bool { return c.changes.isRemoved(now, k.ID, k.SandboxID) }
-	if slices.ContainsFunc(l.sandboxes, isRemovedSandbox) || slices.ContainsFunc(l.containers, isRemovedContainer) {
-		l.sandboxes = slices.DeleteFunc(slices.Clone(l.sandboxes), isRemovedSandbox)
-		l.containers = slices.DeleteFunc(slices.Clone(l.containers), isRemovedContainer)
+	// A node that has changed nothing lately does not look through its lists.
+	if removed := c.changes.removedIDs(now); len(removed) > 0 {
+		has := func(id string) bool { _, ok := removed[id]; return ok }
+		l.sandboxes = without(l.sandboxes, func(s sandboxEntry) bool { return has(s.ID) })
+		l.containers = without(l.containers, func(k containerEntry) bool { return has(k.ID) || has(k.SandboxID) })
 	}
 	same = len(l.sandboxes)+len(l.containers) == listed
-	for _, s := range l.sandboxes {
-		delete(created, s.ID)
-	}
-	for _, k := range l.containers {
-		delete(created, k.ID)
+	if len(created) > 0 {
+		for _, s := range l.sandboxes {
+			delete(created, s.ID)
+		}
+		for _, k := range l.containers {
+			delete(created, k.ID)
+		}
 	}
 	for id, sandbox := range created {
 		err := c.addUnlisted(ctx, &l, id, sandbox)
@@ -132,6 +137,14 @@ func (c *Client) withOwnChanges(ctx context.Context, created map[string]string, 
 		c.log.Debug("the list of the runtime is older than what was created or removed")
 	}
 	return l, same, nil
+}
+
+// without returns a list without some entries; it is the list itself if it has none of them.
+func without[E any](list []E, drop func(E) bool) []E {
+	if !slices.ContainsFunc(list, drop) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), drop)
 }
 
 // addUnlisted adds a sandbox, or a container in a sandbox, as its status shows it.
