@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podctl/podctl/internal/lab/trace"
+	"google.golang.org/protobuf/proto"
 )
 
 // Call is one call that the runtime answered.
@@ -58,10 +58,12 @@ func (r *Runtime) ClearCalls() {
 	r.calls = nil
 }
 
-func (r *Runtime) record(ctx context.Context, method string, req any, t trace.Target, at time.Time, err *error) {
+func (r *Runtime) record(ctx context.Context, method string, req any, at time.Time, err *error) {
 	if !r.opts.Record {
 		return
 	}
+	request, _ := req.(proto.Message)
+	t := r.known.Target(request, nil)
 	c := Call{
 		Method: method, Request: req, Container: t.Container, Image: t.Image,
 		At: at, Took: r.opts.Clock().Sub(at), Err: *err,

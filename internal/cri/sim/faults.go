@@ -7,10 +7,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/podctl/podctl/internal/lab/rules"
-	"github.com/podctl/podctl/internal/lab/trace"
 )
 
 // Inject adds rules as podctl proxy --inject takes them. It panics if one is invalid. remove removes
@@ -38,14 +36,13 @@ func (r *Runtime) InjectRules(all ...rules.Rule) (remove func()) {
 
 // intercept is a grpc.UnaryServerInterceptor that records calls and applies the rules.
 func (r *Runtime) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
-	request, _ := req.(proto.Message)
-	defer r.record(ctx, path.Base(info.FullMethod), req, r.known.Target(request, nil), r.opts.Clock(), &err)
+	defer r.record(ctx, path.Base(info.FullMethod), req, r.opts.Clock(), &err)
 	return r.Faults.Unary(ctx, req, info, handle)
 }
 
 // interceptStream is the grpc.StreamServerInterceptor that does the same.
 func (r *Runtime) interceptStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
-	defer r.record(ss.Context(), path.Base(info.FullMethod), nil, trace.Target{}, r.opts.Clock(), &err)
+	defer r.record(ss.Context(), path.Base(info.FullMethod), nil, r.opts.Clock(), &err)
 	return r.Faults.Stream(srv, ss, info, handle)
 }
 
