@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -36,7 +37,6 @@ type Tree struct {
 	root       string
 	unified    bool
 	containers map[string]string // path by id of the container or sandbox
-	podPaths   []string
 	// pods are the paths by UID of the pod: of one, or of a pod of each runtime that has one
 	// with this UID.
 	pods map[types.UID][]string
@@ -89,7 +89,6 @@ func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
 				return fs.SkipDir
 			case ok:
 				t.pods[uid] = append(t.pods[uid], "/"+name)
-				t.podPaths = append(t.podPaths, "/"+name)
 			}
 		}
 		return nil
@@ -119,9 +118,13 @@ func (t *Tree) Container(id string) string { return t.containers[id] }
 // Containers returns the paths of the cgroups of all containers and sandboxes by their ids.
 func (t *Tree) Containers() map[string]string { return t.containers }
 
-// Pods returns the paths of the cgroups of all pods. Several may have one UID: two runtimes may
-// have a pod of the same manifest.
-func (t *Tree) Pods() []string { return t.podPaths }
+// Pods returns the paths of the cgroups of all pods, sorted. Several may have one UID: two runtimes
+// may have a pod of the same manifest.
+func (t *Tree) Pods() []string {
+	all := slices.Concat(slices.Collect(maps.Values(t.pods))...)
+	slices.Sort(all)
+	return all
+}
 
 // PodUID returns the UID in the name of a pod's cgroup, false if it is not one.
 func PodUID(dir string) (uid types.UID, ok bool) {
