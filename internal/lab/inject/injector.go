@@ -23,7 +23,7 @@ type Options struct {
 	Now func() time.Time
 	// Names say what a call is about.
 	Names *trace.Names
-	// Fired is told about each rule that fires, under the lock of the rules; nil for nobody.
+	// Fired is told about each rule that fires, under the lock of the rules; nil if it is not wanted.
 	Fired func(*rules.Firing, rules.Call)
 }
 

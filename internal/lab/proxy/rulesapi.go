@@ -13,8 +13,8 @@ import (
 // RulesSocket returns the path of the socket at which a proxy that listens at a path serves
 // its rules: HTTP with JSON, GET and POST of /rules. It is a socket of its own because a
 // method at the socket of the callers would be open to each of them, and would not be the
-// runtime's. Its mode 0600 is the check of who may change rules: the kernel has nobody
-// connect but its user and root, so the peer's credentials say no more.
+// runtime's. Its mode 0600 is the check of who may change rules: the kernel lets
+// only its user and root connect, so the peer's credentials say no more.
 func RulesSocket(listen string) string { return listen + ".rules" }
 
 // Rule is a rule of a proxy.
