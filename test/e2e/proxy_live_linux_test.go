@@ -60,6 +60,12 @@ func TestProxyFails(t *testing.T) {
 			}
 			proxy.prints("StopContainer default/web/c  rule 5, --add (firing 1)")
 			proxy.ends(syscall.SIGINT, 0)
+			if out, errw, code := p.podctl("rm", "web"); code != 0 {
+				t.Errorf("exit code %d\n%s%s", code, out, errw)
+			}
+			if out, errw, _ := p.podctl("pods", "-o", "name"); out != "" {
+				t.Errorf("left over: %s%s", out, errw)
+			}
 		})
 	}
 }
