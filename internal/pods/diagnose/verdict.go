@@ -7,52 +7,27 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
-// Layer is what a pod waits for that is terminating, or starting (see package starting).
-type Layer string
-
-// The layers.
-const (
-	LayerNone    Layer = "-" // nothing is stuck, or it is not known what is
-	LayerWorker  Layer = "worker"
-	LayerRuntime Layer = "runtime"
-	LayerShim    Layer = "shim"
-	LayerHook    Layer = "hook"
-	LayerCgroup  Layer = "cgroup"
-	LayerProcess Layer = "process"
-	LayerVolume  Layer = "volume"
-	LayerNetwork Layer = "network"
-	LayerLock    Layer = "lock"
+// The words of package why, under the names of this one.
+type (
+	Layer      = why.Layer
+	Confidence = why.Confidence
 )
 
-// The layers that only a starting pod waits for.
 const (
-	LayerAdmission   Layer = "admission"   // the node does not take the pod: its name, a port, resources
-	LayerConfig      Layer = "config"      // what the manifest refers to or asks for
-	LayerDevice      Layer = "device"      // a device of the host
-	LayerDisk        Layer = "disk"        // a file system is full
-	LayerImage       Layer = "image"       // the image: it does not exist, or not for this machine
-	LayerRegistry    Layer = "registry"    // the registry of the image, and the way to it
-	LayerProbe       Layer = "probe"       // a probe does not succeed
-	LayerApplication Layer = "application" // the program of the container
-	LayerKernel      Layer = "kernel"      // the kernel kills or refuses the process
+	LayerNone, LayerWorker, LayerRuntime, LayerShim, LayerHook      = why.LayerNone, why.LayerWorker, why.LayerRuntime, why.LayerShim, why.LayerHook
+	LayerCgroup, LayerProcess, LayerVolume, LayerNetwork, LayerLock = why.LayerCgroup, why.LayerProcess, why.LayerVolume, why.LayerNetwork, why.LayerLock
+	LayerAdmission, LayerConfig, LayerDevice, LayerDisk, LayerImage = why.LayerAdmission, why.LayerConfig, why.LayerDevice, why.LayerDisk, why.LayerImage
+	LayerRegistry, LayerProbe, LayerApplication, LayerKernel        = why.LayerRegistry, why.LayerProbe, why.LayerApplication, why.LayerKernel
+	Observed, Likely, Unknown                                       = why.Observed, why.Likely, why.Unknown
 )
 
 // StuckLayers returns every layer that a terminating pod can be stuck in.
 func StuckLayers() []Layer {
 	return []Layer{LayerWorker, LayerRuntime, LayerShim, LayerHook, LayerCgroup, LayerProcess, LayerVolume, LayerNetwork, LayerLock}
 }
-
-// Confidence is how sure a verdict is.
-type Confidence string
-
-// The confidences.
-const (
-	Observed Confidence = "observed" // the cause itself was observed
-	Likely   Confidence = "likely"   // inferred from what was observed
-	Unknown  Confidence = "unknown"  // the facts do not suffice
-)
 
 // Verdict is the layer for which a pod waits, and the next commands to try.
 type Verdict struct {

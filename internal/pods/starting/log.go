@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // LogError is an error that a kubelet logged about a pod.
@@ -60,8 +61,8 @@ func lastError(lines []string, uid string, now time.Time) *LogError {
 			continue
 		}
 		e := &LogError{Time: klogTime(line[at[2]:at[3]], now), Text: errorOf(line[at[1]:])}
-		_, known := classify(e.Text, StepSandbox)
-		if _, ofPull := classify(e.Text, StepPull); !known && !ofPull || strings.Contains(e.Text, unspecific) {
+		known := len(why.Explain(e.Text, StepSandbox)) > 0 || len(why.Explain(e.Text, StepPull)) > 0
+		if !known || strings.Contains(e.Text, unspecific) {
 			if last == nil {
 				last = e
 			}

@@ -55,7 +55,7 @@ func stoppedRuntime(v *view) finding {
 func stoppedShim(v *view) finding {
 	for i := range v.Processes {
 		p := &v.Processes[i]
-		if p.stopped() && (p.Role == RoleShim || p.Role == RoleOCI) && v.step.usesProcesses() {
+		if p.stopped() && (p.Role == RoleShim || p.Role == RoleOCI) && usesProcesses(v.step) {
 			return found(p.evidence(), fmt.Sprintf("kill -CONT %d", p.PID))
 		}
 	}
@@ -63,7 +63,7 @@ func stoppedShim(v *view) finding {
 }
 
 func frozen(v *view) finding {
-	if v.Frozen == "" || !v.step.usesProcesses() {
+	if v.Frozen == "" || !usesProcesses(v.step) {
 		return finding{}
 	}
 	return found(Evidence{Kind: KindCgroup, Subject: v.Frozen}, diagnose.Thaw(v.Frozen))
@@ -71,7 +71,7 @@ func frozen(v *view) finding {
 
 func hangingPath(v *view) finding {
 	for _, p := range v.Paths {
-		if p.Hangs && (v.step == StepVolume || v.step.usesProcesses()) {
+		if p.Hangs && (v.step == StepVolume || usesProcesses(v.step)) {
 			return finding{evidence: []Evidence{p.evidence()}, next: commandOn("findmnt -T ", p.Path), step: v.volumeStep()}
 		}
 	}
@@ -109,7 +109,7 @@ func wrongPath(v *view) finding {
 
 func fileWait(v *view) finding {
 	for i := range v.Processes {
-		if p := &v.Processes[i]; p.waitsForFiles() && v.now.Sub(p.Started) > slowProcess && (p.Role == RoleMount || v.step.usesProcesses()) {
+		if p := &v.Processes[i]; p.waitsForFiles() && v.now.Sub(p.Started) > slowProcess && (p.Role == RoleMount || usesProcesses(v.step)) {
 			return found(p.evidence(), fmt.Sprintf("cat /proc/%d/stack", p.PID))
 		}
 	}
@@ -118,7 +118,7 @@ func fileWait(v *view) finding {
 
 func uninterruptible(v *view) finding {
 	for i := range v.Processes {
-		if p := &v.Processes[i]; p.Blocked && p.Role != RoleCNI && v.now.Sub(p.Started) > slowProcess && v.step.usesProcesses() {
+		if p := &v.Processes[i]; p.Blocked && p.Role != RoleCNI && v.now.Sub(p.Started) > slowProcess && usesProcesses(v.step) {
 			return found(p.evidence(), fmt.Sprintf("cat /proc/%d/stack", p.PID))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // reportedError is an error that the owner of a pod or the runtime reports about the pod.
@@ -48,16 +49,16 @@ var layersOfFailures = map[event.Layer]diagnose.Layer{
 func namedByError(v *view) finding {
 	var unnamed []Evidence
 	for _, e := range v.errors() {
-		cause, known := classify(e.Message, v.step)
-		if !known {
-			cause.layer = layersOfFailures[e.layer]
+		cause := why.Meaning{Layer: layersOfFailures[e.layer]}
+		if said := why.Explain(e.Message, v.step); len(said) > 0 {
+			cause = said[0]
 		}
-		if cause.layer == "" {
+		if cause.Layer == "" {
 			unnamed = append(unnamed, e.Evidence)
 			continue
 		}
-		f := finding{evidence: []Evidence{e.Evidence}, layer: cause.layer, step: cause.step, next: v.nextFor(cause.layer)}
-		if id, name := reservedFor(e.Message); id != "" {
+		f := finding{evidence: []Evidence{e.Evidence}, layer: cause.Layer, step: cause.Step, next: v.nextFor(cause.Layer)}
+		if id, name := why.ReservedFor(e.Message); id != "" {
 			f.evidence = append(f.evidence, v.holderOf(id, name))
 			f.next = []string{"crictl inspectp " + shortID(id)}
 			if i := slices.IndexFunc(v.Processes, func(p Process) bool { return p.Role == RoleCNI }); i >= 0 && v.Holder[id] == "" { // for the call that has the name

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // waitLayers are the layers of pods that podctl has not begun to start, by the reason, where
@@ -25,7 +26,7 @@ func waitsForAdmission(v *view) finding {
 	}
 	f := found(Evidence{Kind: KindError, Source: reason, Message: w.Rejected, Since: v.since})
 	f.layer = waitLayers[w.WaitReason]
-	if cause, known := classify(w.Rejected, v.step); v.step == StepDevice || known && cause.step == StepDevice {
+	if said := why.Explain(w.Rejected, v.step); v.step == StepDevice || len(said) > 0 && said[0].Step == StepDevice {
 		f.layer, f.step = diagnose.LayerDevice, StepDevice
 	}
 	if w.Advice != "" {

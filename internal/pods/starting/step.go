@@ -8,37 +8,38 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // Step is how far a pod is on its way to be ready.
-type Step string
+type Step = why.Step
 
 // The steps, in their order.
 const (
-	StepAdmission    Step = "admission"     // whether the node takes the pod
-	StepHostPort     Step = "host-port"     // a port of the host that another pod has
-	StepDevice       Step = "device"        // a device of the host
-	StepQueue        Step = "queue"         // its turn among the pods that start
-	StepObject       Step = "object"        // a Secret or ConfigMap, or a key of it
-	StepVolume       Step = "volume"        // its volumes are mounted
-	StepSandbox      Step = "sandbox"       // the runtime makes its sandbox
-	StepNetwork      Step = "network"       // CNI plugins make its network, which is a part of that
-	StepPull         Step = "pull"          // an image is pulled
-	StepCreate       Step = "create"        // the runtime creates a container
-	StepStart        Step = "start"         // the runtime starts it
-	StepHook         Step = "hook"          // its postStart hook runs
-	StepInit         Step = "init"          // an init container runs
-	StepStartupProbe Step = "startup-probe" // it runs, and its startup probe has not succeeded
-	StepReadiness    Step = "readiness"     // it runs, and is not ready
-	StepRestart      Step = "restart"       // it has exited, and is started again after a back-off
+	StepAdmission    = why.StepAdmission
+	StepHostPort     = why.StepHostPort
+	StepDevice       = why.StepDevice
+	StepQueue        = why.StepQueue
+	StepObject       = why.StepObject
+	StepVolume       = why.StepVolume
+	StepSandbox      = why.StepSandbox
+	StepNetwork      = why.StepNetwork
+	StepPull         = why.StepPull
+	StepCreate       = why.StepCreate
+	StepStart        = why.StepStart
+	StepHook         = why.StepHook
+	StepInit         = why.StepInit
+	StepStartupProbe = why.StepStartupProbe
+	StepReadiness    = why.StepReadiness
+	StepRestart      = why.StepRestart
 )
 
 // usesProcesses reports whether shims and their containers take part in the step.
-func (s Step) usesProcesses() bool {
+func usesProcesses(s Step) bool {
 	switch s {
 	case StepSandbox, StepNetwork, StepCreate, StepStart, StepHook, StepInit, StepStartupProbe, StepReadiness, StepRestart:
 		return true
-	case StepAdmission, StepHostPort, StepDevice, StepQueue, StepObject, StepVolume, StepPull:
+	case StepAdmission, StepHostPort, StepDevice, StepQueue, StepObject, StepVolume, StepPull, why.StepStop:
 	}
 	return false
 }

@@ -280,55 +280,6 @@ func TestStarting(t *testing.T) {
 	}
 }
 
-// The words are those that containerd, CRI-O, runc, crun, CNI plugins and the kubelet send.
-func TestErrorsNameLayers(t *testing.T) {
-	for _, c := range errorExamples {
-		got, known := classify(c.text, c.step)
-		if known != (c.layer != "") || got.layer != c.layer {
-			t.Errorf("%q in step %s: %+v", c.text, c.step, got)
-		}
-	}
-}
-
-var errorExamples = []struct {
-	step  Step
-	text  string
-	layer diagnose.Layer
-}{
-	{StepSandbox, `failed to setup network for sandbox "5f": plugin type="bridge" failed (add): failed to allocate for range 0: no IP addresses available in range set: 10.88.0.1-10.88.0.2`, diagnose.LayerNetwork},
-	{StepSandbox, `failed to create pod network sandbox k8s_web(5f): error adding pod default_web to CNI network "crio": plugin type="slow" failed (add): exit status 1`, diagnose.LayerNetwork},
-	{StepSandbox, `unable to get OCI runtime for sandbox "5f": no runtime for "nosuch" is configured`, diagnose.LayerRuntime},
-	{StepSandbox, `failed to find runtime handler nosuch from runtime list map[crun:0x1]`, diagnose.LayerRuntime},
-	{StepSandbox, `failed to reserve sandbox name "a_b_c_0": name "a_b_c_0" is reserved for "5f"`, diagnose.LayerRuntime},
-	{StepSandbox, `kubelet: something that nobody has seen`, ""},
-	{StepCreate, `failed to create containerd task: write /a: no space left on device`, diagnose.LayerDisk},
-	{StepCreate, `secret "a" not found`, diagnose.LayerConfig},
-	{StepCreate, `couldn't find key k in Secret default/a`, diagnose.LayerConfig},
-	{StepCreate, `container has runAsNonRoot and image will run as root`, diagnose.LayerConfig},
-	{StepCreate, `error gathering device information while adding custom device "/dev/nosuch": no such file or directory`, diagnose.LayerDevice},
-	{StepCreate, `failed to prepare subPath for volumeMount "v" of container "c"`, diagnose.LayerVolume},
-	{StepStart, `runc create failed: unable to start container process: exec: "nope": executable file not found in $PATH`, diagnose.LayerApplication},
-	{StepStart, "executable file `nope` not found in $PATH: No such file or directory", diagnose.LayerApplication},
-	{StepStart, `exec /app: exec format error`, diagnose.LayerApplication},
-	{StepStart, `container init was OOM-killed (memory limit too low?)`, diagnose.LayerKernel},
-	{StepStart, `error mounting "/srv" to rootfs at "/srv": not a directory`, diagnose.LayerVolume},
-	{StepVolume, `MountVolume.SetUp failed for volume "v" : hostPath type check failed: /srv is not a directory`, diagnose.LayerVolume},
-	{StepPull, `failed to resolve image: failed to do request: Head "https://r/v2/a/manifests/1": dial tcp 127.0.0.1:1: connect: connection refused`, diagnose.LayerRegistry},
-	{StepPull, `unexpected status from HEAD request to https://r/v2/a/manifests/1: 401 Unauthorized`, diagnose.LayerRegistry},
-	{StepPull, `pull access denied, repository does not exist or may require authorization`, diagnose.LayerRegistry},
-	{StepPull, `unexpected status from GET request: 429 Too Many Requests`, diagnose.LayerRegistry},
-	{StepPull, `failed to copy: unexpected EOF`, diagnose.LayerRegistry},
-	{StepPull, `r/a:1: not found`, diagnose.LayerImage},
-	{StepPull, `reading manifest 1 in r/a: manifest unknown`, diagnose.LayerImage},
-	{StepPull, `no match for platform in manifest`, diagnose.LayerImage},
-	{StepPull, `Container image "a:1" is not present with pull policy of Never`, diagnose.LayerImage},
-	{StepPull, `rpc error: code = Unavailable desc = error reading from server: EOF`, diagnose.LayerRuntime},
-	{StepPull, `pull of r/a@sha256:4010429: something that nobody has seen`, ""},
-	{StepPull, `pinging container registry r: StatusCode: 404, "not found\n"`, diagnose.LayerImage},
-	{StepSandbox, `connection error: desc = "transport: Error while dialing: dial unix /run/x.sock: connect: connection refused"`, diagnose.LayerRuntime},
-	{StepPull, `write /var/lib/containerd/ingest: no space left on device`, diagnose.LayerDisk},
-}
-
 const (
 	page      = "../../../docs/stuck-starting.md"
 	pageBegin = "<!-- %s: written by go test ./internal/pods/starting -update -->\n"
@@ -342,7 +293,7 @@ func TestTablesInTheDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := string(text)
-	for name, table := range map[string]string{"layers": layersTable(), "errors": errorsTable()} {
+	for name, table := range map[string]string{"layers": layersTable()} {
 		begin := fmt.Sprintf(pageBegin, name)
 		head, rest, hasBegin := strings.Cut(whole, begin)
 		_, tail, hasEnd := strings.Cut(rest, pageEnd)
@@ -363,21 +314,6 @@ func layersTable() string {
 			layer = "that one"
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.shows, layer, sure, r.first)
-	}
-	return b.String()
-}
-
-func errorsTable() string {
-	var b strings.Builder
-	b.WriteString("| STEP | words of the error | LAYER |\n|---|---|---|\n")
-	row := func(step string, r textRule) {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", step, strings.Join(r.parts, ", "), r.layer)
-	}
-	for _, r := range pullTexts {
-		row("pull", r)
-	}
-	for _, r := range textRules {
-		row("other", r)
 	}
 	return b.String()
 }
