@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -100,5 +102,31 @@ func TestStartingNamesStepAndLayer(t *testing.T) {
 		release()
 		c.interrupt()
 		c.ends(shell.ExitInterrupted, time.Minute)
+	})
+}
+
+// A pod whose podctl process ended, or does not answer, before the pod was started is listed.
+func TestStartingListsPodsWhosePodctlIsGoneOrSilent(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		release := w.sim.Inject("method=PullImage hang")
+		defer release()
+		c := w.start(strings.NewReader(strings.Split(startless, "---\n")[0]), "run", "--keep", "-")
+		time.Sleep(9 * time.Second)
+		sockets, err := filepath.Glob(filepath.Join(w.dir, "run/*/*.sock"))
+		if err != nil || len(sockets) != 1 {
+			t.Fatalf("sockets: %v %v", sockets, err)
+		}
+		if err := os.Rename(sockets[0], sockets[0]+".aside"); err != nil {
+			t.Fatal(err)
+		}
+		out := w.start(nil, "starting")
+		out.ends(0, 20*time.Second)
+		out.printed("default/fine", "has no container yet; its owner, podctl run-", "does not answer, or is not visible", "hint: podctl doctor")
+		if err := os.Rename(sockets[0]+".aside", sockets[0]); err != nil {
+			t.Fatal(err)
+		}
+		c.interrupt()
+		c.ends(shell.ExitInterrupted, 10*time.Second)
+		expect(t, w.ran(0, 20*time.Second, "starting"), "default/fine", "c: has no container yet; its owner, a podctl process, has exited", "hint: podctl orphans default/fine")
 	})
 }

@@ -137,7 +137,7 @@ func (c Collector) SeesProcesses() bool {
 
 func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Facts {
 	f := Facts{
-		Owner: ownerOf(p), OwnerName: p.Creator, Name: p.CLIName(), Server: c.Server,
+		Owner: p.Ownership(), OwnerName: p.Creator, OwnerPID: p.Verdict.Process.PID, Name: p.CLIName(), Server: c.Server,
 	}
 	dir := filepath.Join(c.PodDirs, c.dirName(p.UID))
 	var grace *int64
@@ -154,10 +154,10 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 		if w.LastDone.Before(f.Requested) {
 			w.LastError = event.Failure{} // it precedes the termination
 		}
-	case f.Owner == OwnerKubelet:
+	case f.Owner == inventory.OwnedByKubelet:
 		f.KubeletTerminates, f.Unnamed = c.Kubelet.terminates(p.GivenUID()), !c.Kubelet.names(p.GivenUID())
 		f.Requested, grace = c.Kubelet.deletion(p.GivenUID())
-	case f.Owner == OwnerGonePodctl:
+	case f.Owner.IsPodctl():
 		if requested, given, ok := poddir.ReadStop(dir); ok {
 			f.Requested, grace = requested, given
 		}
@@ -166,7 +166,7 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 		left := time.Duration(*grace)*time.Second - c.Now().Sub(f.Requested)
 		f.GraceLeft = &left
 	}
-	if f.Mounts = c.Kubelet.mounts[p.GivenUID()]; f.Owner != OwnerKubelet {
+	if f.Mounts = c.Kubelet.mounts[p.GivenUID()]; f.Owner != inventory.OwnedByKubelet {
 		f.Mounts = scan.mounts()[dir]
 	}
 	if p.Runtime == nil {
@@ -174,10 +174,10 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 	}
 	f.SandboxReady, f.Sandbox = p.SandboxReady(), p.Sandbox()
 	f.Containers = c.containers(ctx, p.Runtime, scan)
-	if f.Owner == OwnerKubelet && len(f.Containers) > 0 && c.Kubelet.finished(p.GivenUID()) {
+	if f.Owner == inventory.OwnedByKubelet && len(f.Containers) > 0 && c.Kubelet.finished(p.GivenUID()) {
 		f.KubeletTerminates = true
 	}
-	if (f.asked() || f.Owner == OwnerOther) && !f.SandboxReady && f.Sandbox != "" && len(f.Containers) == 0 {
+	if (f.asked() || f.Owner == inventory.OwnedByOther) && !f.SandboxReady && f.Sandbox != "" && len(f.Containers) == 0 {
 		f.NetworkHeld = c.networkHeld(ctx, f.Sandbox)
 	}
 	return f
@@ -187,24 +187,6 @@ func (c Collector) collect(ctx context.Context, p *inventory.Pod, scan scan) Fac
 // of them: those of a kubelet with a volume that is still mounted.
 func (c Collector) Unlisted(listed []*inventory.Pod) []*inventory.Pod {
 	return c.Kubelet.unlisted(listed)
-}
-
-// ownerOf returns who terminates a pod. Only a kubelet has pods that neither the
-// runtime nor a podctl process names: see Unlisted.
-func ownerOf(p *inventory.Pod) Owner {
-	switch {
-	case p.Manager == nil && p.Runtime == nil:
-		return OwnerKubelet
-	case p.Manager != nil:
-		return OwnerPodctl
-	case p.Abandoned():
-		return OwnerGonePodctl
-	case p.Kind() == inventory.KindPodctl:
-		return OwnerPodctl
-	case p.Kind() == inventory.KindKubelet:
-		return OwnerKubelet
-	}
-	return OwnerOther
 }
 
 // containers are those of the pod that may run.

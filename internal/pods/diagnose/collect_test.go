@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -244,6 +247,45 @@ func TestTheNetworkOfAStoppedSandboxThatIsTerminatedIsAskedFor(t *testing.T) {
 		collector := Collector{Runtime: runtime{}, PodDirs: t.TempDir(), Now: time.Now, Kubelet: c.view}
 		if f := collector.collect(t.Context(), p, collector.newScan()); f.NetworkHeld != c.listed || f.NetworkHeld && !f.Terminating() {
 			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// What a podctl process recorded about a stop counts while it is suspended, does not answer or has exited.
+func TestStopIsKnownByTheRecordOfAPodctlThatDoesNotAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		verdict owners.Verdict
+		stop    bool
+		layer   Layer
+		next    string
+	}{
+		"suspended":             {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl, Process: owners.Process{PID: 812, Stopped: true}}, true, LayerWorker, "kill -CONT 812"},
+		"silent":                {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl}, true, LayerWorker, "podctl doctor"},
+		"exited":                {owners.Verdict{}, true, LayerWorker, "podctl rm default/db"},
+		"suspended, not asked":  {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl, Process: owners.Process{PID: 812, Stopped: true}}, false, "", ""},
+		"does not answer, idle": {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl}, false, "", ""},
+	} {
+		dir := t.TempDir()
+		if c.stop {
+			err := errors.Join(os.Mkdir(filepath.Join(dir, "u"), 0o755), poddir.WriteRecord(filepath.Join(dir, "u"), poddir.Record{StopRequested: time.Unix(1000, 0), GraceSeconds: new(int64(120))}))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		collector := Collector{Runtime: runtime{}, PodDirs: dir, Now: func() time.Time { return time.Unix(1031, 0) }}
+		p := &inventory.Pod{UID: "u", Namespace: "default", Name: "db", Creator: "agent", Verdict: c.verdict, Runtime: &pod.Pod{
+			Sandboxes:  []*pod.Sandbox{{ID: "s1", State: pod.Running, Owner: "agent"}},
+			Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}},
+		}}
+		f := collector.Terminating(t.Context(), []*inventory.Pod{p})[0]
+		if f == nil || !c.stop {
+			if (f != nil) != c.stop {
+				t.Errorf("%s: %+v, want listed %v", name, f, c.stop)
+			}
+			continue
+		}
+		if v := Judge(*f, time.Unix(1031, 0)); v.Layer != c.layer || len(v.Next) == 0 || v.Next[0] != c.next || f.GraceLeft == nil || *f.GraceLeft != 89*time.Second {
+			t.Errorf("%s: %+v, %v", name, v, f.GraceLeft)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func discards(p proc.Process, signal syscall.Signal) string {
 
 // asked reports whether the pod is known to be terminating.
 func (f Facts) asked() bool {
-	return f.Worker != nil || f.KubeletTerminates || f.Owner == OwnerGonePodctl && !f.Requested.IsZero()
+	return f.Worker != nil || f.KubeletTerminates || f.stopRecorded()
 }
 
 // inHook reports whether the pod's podctl runs an exec in the container, which

@@ -5,24 +5,15 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
-)
-
-// Owner is who terminates a pod.
-type Owner uint8
-
-// The owners.
-const (
-	OwnerOther      Owner = iota // another client of the runtime, or unknown
-	OwnerPodctl                  // a live podctl process
-	OwnerGonePodctl              // a podctl process that has exited
-	OwnerKubelet                 // a kubelet
 )
 
 // Facts are what is known of one pod.
 type Facts struct {
-	Owner     Owner
+	Owner     inventory.Ownership
 	OwnerName string // the podctl instance; else ""
+	OwnerPID  int    // of a podctl process that does not answer, 0 if it is not known
 	Name      string // what names it on a command line
 	// Worker is the pod's state in the live podctl process that owns it, else nil.
 	Worker *control.Worker
@@ -93,9 +84,9 @@ func (f Facts) Terminating() bool {
 	switch {
 	case f.KubeletTerminates && (f.SandboxReady || f.NetworkHeld || len(f.Containers) > 0 || len(f.Mounts) > 0):
 		return true
-	case f.Owner == OwnerGonePodctl && !f.Requested.IsZero() && (f.SandboxReady || f.NetworkHeld || len(f.Containers) > 0):
+	case f.stopRecorded() && (f.SandboxReady || f.NetworkHeld || len(f.Containers) > 0):
 		return true
-	case f.Owner == OwnerOther && f.NetworkHeld:
+	case f.Owner == inventory.OwnedByOther && f.NetworkHeld:
 		return true
 	case !f.SandboxReady && len(f.Containers) > 0:
 		return true
@@ -110,4 +101,10 @@ func (f Facts) Terminating() bool {
 		}
 	}
 	return false
+}
+
+// stopRecorded reports whether a podctl process that does not answer has recorded that it stops
+// the pod.
+func (f Facts) stopRecorded() bool {
+	return f.Worker == nil && f.Owner.IsPodctl() && !f.Requested.IsZero()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -13,15 +14,15 @@ import (
 // kubelet, which removes them itself once their processes have exited.
 func (f Facts) force() []string {
 	switch f.Owner {
-	case OwnerPodctl, OwnerGonePodctl:
+	case inventory.OwnedByPodctl, inventory.OwnedBySilent, inventory.OwnedBySuspended, inventory.OwnedByExited:
 		return []string{"podctl rm --force " + f.Name}
-	case OwnerKubelet:
+	case inventory.OwnedByKubelet:
 		for _, c := range f.Containers {
 			if c.known() && !c.Gone && !c.Process.State.Ended() {
 				return []string{fmt.Sprintf("kill -KILL %d", c.PID)}
 			}
 		}
-	case OwnerOther:
+	case inventory.OwnedByOther:
 		if f.Sandbox != "" {
 			return []string{"crictl rmp --force " + pod.ShortID(f.Sandbox)}
 		}
@@ -32,7 +33,7 @@ func (f Facts) force() []string {
 // orForceShim returns commands, and the last resort for a shim that does not
 // work after them: SIGKILL does not reach the runtime through it.
 func (f Facts) orForceShim(shim proc.Process, first ...string) []string {
-	if f.Owner == OwnerPodctl || f.Owner == OwnerGonePodctl {
+	if f.Owner.IsPodctl() {
 		return f.orForce(first...)
 	}
 	return withKillShim(shim, first...)
@@ -54,7 +55,7 @@ func (f Facts) orForce(first ...string) []string { return append(first, f.force(
 // hurry ends a grace period early.
 func (f Facts) hurry(c Container) []string {
 	switch {
-	case f.Owner == OwnerPodctl:
+	case f.Owner == inventory.OwnedByPodctl:
 		return []string{"podctl stop --grace-period 1 " + f.Name}
 	case c.PID != 0 && c.known():
 		return []string{fmt.Sprintf("kill -KILL %d", c.PID)}

@@ -53,7 +53,7 @@ func TestVolumesOfTerminatedPodsAreUnlistedPods(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	f := Collector{Kubelet: v, Now: func() time.Time { return now }}.Terminating(t.Context(), found)
-	if f[0] == nil || f[0].Owner != OwnerKubelet || Judge(*f[0], now).Layer != LayerVolume {
+	if f[0] == nil || f[0].Owner != inventory.OwnedByKubelet || Judge(*f[0], now).Layer != LayerVolume {
 		t.Errorf("%+v", f[0])
 	}
 }

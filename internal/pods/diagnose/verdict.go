@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/why"
 )
 
@@ -50,7 +51,7 @@ const (
 // layers around it wait for it.
 func Judge(f Facts, now time.Time) Verdict {
 	for _, rule := range []func(Facts, time.Time) (Verdict, bool){
-		judgeContainers, judgeHooks, judgeLocks, judgeCalls, judgeStatus, judgeNetwork, judgeVolumes, judgeWorker, judgeHidden, judgeKubelet,
+		judgeSuspended, judgeContainers, judgeHooks, judgeLocks, judgeCalls, judgeStatus, judgeNetwork, judgeVolumes, judgeWorker, judgeHidden, judgeKubelet,
 	} {
 		if v, found := rule(f, now); found {
 			return v
@@ -114,7 +115,7 @@ func judgeNetwork(f Facts, _ time.Time) (Verdict, bool) {
 		return Verdict{LayerNetwork, Likely, "its sandbox does not stop: the runtime cannot tear down the pod's network", f.checkNetwork()}, true
 	case f.failedIn(event.LayerSandbox, event.LayerNetwork):
 		return Verdict{LayerRuntime, Observed, "the runtime cannot stop or remove its sandbox", f.askRuntime()}, true
-	case f.Worker == nil && (f.KubeletTerminates || f.Owner == OwnerOther) && f.NetworkHeld:
+	case f.Worker == nil && (f.KubeletTerminates || f.Owner == inventory.OwnedByOther) && f.NetworkHeld:
 		return Verdict{LayerNetwork, Likely, "its sandbox has stopped, the pod's network has not been torn down", f.checkNetwork()}, true
 	}
 	return Verdict{}, false
@@ -131,7 +132,7 @@ func judgeVolumes(f Facts, _ time.Time) (Verdict, bool) {
 	case f.failedIn(event.LayerVolume):
 	case f.failedIn(event.LayerHost) && len(f.Mounts) > 0:
 		v.Confidence = Likely
-	case f.Worker == nil && f.Owner == OwnerKubelet && f.KubeletTerminates && !f.SandboxReady && len(f.Mounts) > 0:
+	case f.Worker == nil && f.Owner == inventory.OwnedByKubelet && f.KubeletTerminates && !f.SandboxReady && len(f.Mounts) > 0:
 		if f.Sandbox != "" {
 			v.Confidence = Likely
 		}
@@ -150,11 +151,23 @@ func judgeVolumes(f Facts, _ time.Time) (Verdict, bool) {
 // the task was created.
 const keepsTask = "cannot delete running task"
 
+// judgeSuspended examines a pod whose podctl process was suspended while it terminated the pod: what
+// the runtime was asked for goes on, nothing else does.
+func judgeSuspended(f Facts, _ time.Time) (Verdict, bool) {
+	if f.Owner != inventory.OwnedBySuspended || !f.stopRecorded() {
+		return Verdict{}, false
+	}
+	return Verdict{LayerWorker, Observed, fmt.Sprintf("its owner, podctl %s (pid %d), is suspended (state T) while it terminates the pod", f.OwnerName, f.OwnerPID),
+		[]string{fmt.Sprintf("kill -CONT %d", f.OwnerPID)}}, true
+}
+
 // judgeWorker examines the process that terminates the pod.
 func judgeWorker(f Facts, now time.Time) (Verdict, bool) {
 	switch w := f.Worker; {
-	case f.Owner == OwnerGonePodctl:
+	case f.Owner == inventory.OwnedByExited:
 		return Verdict{LayerWorker, Observed, "its owner, podctl " + f.OwnerName + ", exited while it terminated the pod", []string{"podctl rm " + f.Name}}, true
+	case f.stopRecorded():
+		return Verdict{LayerWorker, Likely, "its owner, podctl " + f.OwnerName + ", was terminating the pod, and does not answer", []string{"podctl doctor"}}, true
 	case w == nil && !f.SandboxReady && len(f.Containers) > 0:
 		return Verdict{LayerRuntime, Observed, "its sandbox has stopped, its containers have not", f.orForce()}, true
 	case w == nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -85,16 +86,16 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		})}, LayerNone, "", ""},
 		{"TERM ignored while the preStop hook runs", Facts{Worker: calls("ExecSync", "db", 4*time.Second), GraceLeft: &within, Containers: db(ignores, shim)},
 			LayerHook, "the preStop hook of db has been running for 4s; SIGTERM follows it", "podctl stop --grace-period 1 default/db"},
-		{"TERM ignored in a kubelet's pod", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: db(ignores, shim)},
+		{"TERM ignored in a kubelet's pod", Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: db(ignores, shim)},
 			LayerProcess, "ignores SIGTERM", "kill -KILL 8812"},
-		{"preStop hook in a kubelet's pod", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: with(db(ignores, shim), func(c *Container) {
+		{"preStop hook in a kubelet's pod", Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: with(db(ignores, shim), func(c *Container) {
 			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sleep"}
 		})}, LayerHook, "sleep (pid 9001) was started by an exec in db, probably as its preStop hook", "kill -KILL 8812"},
-		{"a kubelet's pod during its grace period", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) {
+		{"a kubelet's pod during its grace period", Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) {
 			grace := time.Minute
 			c.Grace = &grace
 		})}, LayerNone, "the kubelet terminates it, and db has not exited; its grace period is 1m0s", ""},
-		{"an exec in a kubelet's pod that runs on", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: with(db(ignores, shim), func(c *Container) {
+		{"an exec in a kubelet's pod that runs on", Facts{Owner: inventory.OwnedByKubelet, SandboxReady: true, Containers: with(db(ignores, shim), func(c *Container) {
 			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sh"}
 		})}, LayerNone, "", ""},
 		{"D, past its grace", Facts{Worker: ends(nil), GraceLeft: &over, Containers: with(db(proc.Process{State: proc.Uninterruptible}, shim), func(c *Container) { c.WaitChannel = "nfs_wait" })},
@@ -102,7 +103,7 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		{"D for a moment, within its grace", Facts{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Uninterruptible}, shim)}, LayerNone, "", ""},
 		{"D with a pending SIGKILL", Facts{Containers: db(proc.Process{State: proc.Uninterruptible, Pending: sigKILL}, shim), SandboxReady: true},
 			LayerProcess, "is in uninterruptible sleep", "cat /proc/8812/stack"},
-		{"frozen", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: with(db(proc.Process{State: proc.Uninterruptible, Pending: sigKILL}, shim), func(c *Container) {
+		{"frozen", Facts{Owner: inventory.OwnedByKubelet, SandboxReady: true, Containers: with(db(proc.Process{State: proc.Uninterruptible, Pending: sigKILL}, shim), func(c *Container) {
 			c.Frozen = "/sys/fs/cgroup/freezer/kubepods/pod1/freezer.state"
 		})}, LayerCgroup, "db (pid 8812) is frozen by the cgroup /sys/fs/cgroup/freezer/kubepods/pod1/freezer.state", "echo THAWED > /sys/fs/cgroup/freezer/kubepods/pod1/freezer.state"},
 		{"frozen, cgroup v2", Facts{Worker: ends(nil), Containers: with(db(asleep, shim), func(c *Container) { c.Frozen = "/sys/fs/cgroup/pod1/cgroup.freeze" })},
@@ -119,12 +120,12 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7"},
 		{"the shim of podctl's pod is stopped, and its rm --force waits for it", Facts{Worker: ends(nil), Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped, Comm: "containerd-shim"})},
 			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7 · kill -KILL 7"},
-		{"the shim of a kubelet's pod is stopped", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped, Comm: "containerd-shim"})},
+		{"the shim of a kubelet's pod is stopped", Facts{Owner: inventory.OwnedByKubelet, SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped, Comm: "containerd-shim"})},
 			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7 · kill -KILL 7"},
-		{"runc kill hangs", Facts{Owner: OwnerKubelet, SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) {
+		{"runc kill hangs", Facts{Owner: inventory.OwnedByKubelet, SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) {
 			c.Kill, c.KillAge = proc.Process{PID: 400, Comm: "runc"}, 12*time.Second
 		})}, LayerShim, "the shim of db waits for runc (pid 400), which has been sending the signal for 12s", "cat /proc/400/stack"},
-		{"without its shim", Facts{Owner: OwnerKubelet, Containers: db(proc.Process{State: proc.Sleeping, Parent: 1}, proc.Process{})},
+		{"without its shim", Facts{Owner: inventory.OwnedByKubelet, Containers: db(proc.Process{State: proc.Sleeping, Parent: 1}, proc.Process{})},
 			LayerShim, "db (pid 8812) has no shim: its parent is pid 1", "kill -KILL 8812"},
 		{"the runtime does not report a container", Facts{Worker: ends(nil), Server: cri.Server{PID: 99, Comm: "containerd"}, Containers: []Container{{Name: "db", Err: errors.New("no answer within 2s")}}},
 			LayerRuntime, "the runtime does not report the status of db: no answer within 2s", "kill -USR1 99"},
@@ -146,15 +147,15 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			LayerRuntime, "the runtime cannot stop or remove its sandbox", "podctl pleg check"},
 		{"another failure of a pod with volumes", Facts{Worker: failed(event.LayerContainer), Mounts: []string{"/m"}},
 			LayerWorker, "the last terminate failed", "podctl rm --force default/db"},
-		{"the network of a bare pod is not torn down", Facts{Owner: OwnerOther, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true},
+		{"the network of a bare pod is not torn down", Facts{Owner: inventory.OwnedByOther, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true},
 			LayerNetwork, "its sandbox has stopped, the pod's network has not been torn down", "crictl inspectp 3f9c1b2a44d0e · crictl rmp --force 3f9c1b2a44d0e"},
-		{"the network of a kubelet's pod is not torn down", Facts{Owner: OwnerKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true, Mounts: []string{"/m"}},
+		{"the network of a kubelet's pod is not torn down", Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true, Mounts: []string{"/m"}},
 			LayerNetwork, "the pod's network has not been torn down", "crictl inspectp 3f9c1b2a44d0e"},
-		{"the sandbox of a kubelet's pod runs", Facts{Owner: OwnerKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", SandboxReady: true, Mounts: []string{"/m"}}, LayerNone, "", ""},
+		{"the sandbox of a kubelet's pod runs", Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", SandboxReady: true, Mounts: []string{"/m"}}, LayerNone, "", ""},
 		{"still mounted", Facts{Worker: failed(event.LayerHost), Mounts: []string{"/var/lib/podctl/pods/u/volumes/x"}},
 			LayerVolume, "/var/lib/podctl/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/podctl/pods/u/volumes/x"},
 		{"an unmount fails", Facts{Worker: failed(event.LayerVolume)}, LayerVolume, "its volumes cannot be unmounted", ""},
-		{"a kubelet's volume is still mounted", Facts{Owner: OwnerKubelet, KubeletTerminates: true, Mounts: []string{"/var/lib/kubelet/pods/u/volumes/x"}},
+		{"a kubelet's volume is still mounted", Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Mounts: []string{"/var/lib/kubelet/pods/u/volumes/x"}},
 			LayerVolume, "/var/lib/kubelet/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/kubelet/pods/u/volumes/x"},
 		{"the last operation failed", Facts{Worker: failed(""), Containers: db(asleep, shim)},
 			LayerWorker, "the last terminate failed, retry in 8s", "podctl rm --force default/db"},
@@ -162,16 +163,16 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			w.LastError = event.Failure{Op: "cleanup", Layer: event.LayerContainer, Text: `remove container 5b4f9f436ef1a: failed to delete containerd container "5b4f": cannot delete running task 5b4f: failed precondition`}
 		})}, LayerRuntime, "it still has a task for it", "systemctl restart containerd"},
 		{"past its grace, without another cause", Facts{Worker: ends(nil), GraceLeft: &over}, LayerWorker, "the grace period ended 42s ago, and terminate is still in progress", "podctl rm --force default/db"},
-		{"its podctl exited", Facts{Owner: OwnerGonePodctl, OwnerName: "run-5f2a", Requested: now, SandboxReady: true, Containers: db(asleep, shim)},
+		{"its podctl exited", Facts{Owner: inventory.OwnedByExited, OwnerName: "run-5f2a", Requested: now, SandboxReady: true, Containers: db(asleep, shim)},
 			LayerWorker, "its owner, podctl run-5f2a, exited while it terminated the pod", "podctl rm default/db"},
-		{"containers without a sandbox", Facts{Owner: OwnerKubelet, Containers: db(asleep, shim)},
+		{"containers without a sandbox", Facts{Owner: inventory.OwnedByKubelet, Containers: db(asleep, shim)},
 			LayerRuntime, "its sandbox has stopped, its containers have not", "kill -KILL 8812"},
-		{"processes of another PID namespace", Facts{Owner: OwnerKubelet, KubeletTerminates: true, SandboxReady: true, Containers: []Container{{Name: "db", PID: 8812, Hidden: true}}},
+		{"processes of another PID namespace", Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: []Container{{Name: "db", PID: 8812, Hidden: true}}},
 			LayerNone, "the processes of db are not visible from here", "in the runtime's PID namespace"},
 	} {
 		c.facts.Name = "default/db"
 		if c.facts.Worker != nil {
-			c.facts.Owner = OwnerPodctl
+			c.facts.Owner = inventory.OwnedByPodctl
 		}
 		got := Judge(c.facts, now)
 		if got.Layer != c.layer || !strings.Contains(got.Why, c.why) || (c.why == "") != (got.Why == "") ||
@@ -181,7 +182,7 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		if (got.Layer == LayerNone) == slices.Contains(StuckLayers(), got.Layer) {
 			t.Errorf("%s: %s is not among the layers that are counted", c.name, got.Layer)
 		}
-		if c.facts.Owner == OwnerKubelet && strings.Contains(strings.Join(got.Next, " "), "podctl rm") {
+		if c.facts.Owner == inventory.OwnedByKubelet && strings.Contains(strings.Join(got.Next, " "), "podctl rm") {
 			t.Errorf("%s: podctl rm refuses a kubelet's pod: %q", c.name, got.Next)
 		}
 	}
@@ -192,7 +193,7 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 func TestKubeletsPodPastItsGracePeriodWaitsForTheRuntime(t *testing.T) {
 	hour, moment := -time.Hour, -5*time.Second
 	overdue := func(left *time.Duration, containers ...Container) Facts {
-		return Facts{Owner: OwnerKubelet, Name: "default/db", KubeletTerminates: true, SandboxReady: true, Sandbox: "3f9c1b2a44d0e77", GraceLeft: left, Containers: containers}
+		return Facts{Owner: inventory.OwnedByKubelet, Name: "default/db", KubeletTerminates: true, SandboxReady: true, Sandbox: "3f9c1b2a44d0e77", GraceLeft: left, Containers: containers}
 	}
 	for _, c := range []struct {
 		name       string
@@ -226,10 +227,10 @@ func TestAMountIsTheObservedCauseOnlyIfNothingElseIsLeft(t *testing.T) {
 		facts Facts
 		want  Confidence
 	}{
-		"the unmount fails":       {Facts{Owner: OwnerPodctl, Worker: failed(event.LayerVolume), Mounts: mounts}, Observed},
-		"a directory is not gone": {Facts{Owner: OwnerPodctl, Worker: failed(event.LayerHost), Mounts: mounts}, Likely},
-		"a kubelet's, no sandbox": {Facts{Owner: OwnerKubelet, KubeletTerminates: true, Mounts: mounts}, Observed},
-		"a kubelet's, a sandbox":  {Facts{Owner: OwnerKubelet, KubeletTerminates: true, Sandbox: "s1", Mounts: mounts}, Likely},
+		"the unmount fails":       {Facts{Owner: inventory.OwnedByPodctl, Worker: failed(event.LayerVolume), Mounts: mounts}, Observed},
+		"a directory is not gone": {Facts{Owner: inventory.OwnedByPodctl, Worker: failed(event.LayerHost), Mounts: mounts}, Likely},
+		"a kubelet's, no sandbox": {Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Mounts: mounts}, Observed},
+		"a kubelet's, a sandbox":  {Facts{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Sandbox: "s1", Mounts: mounts}, Likely},
 	} {
 		if got := Judge(c.facts, now); got.Layer != LayerVolume || got.Confidence != c.want {
 			t.Errorf("%s: %+v", name, got)
@@ -289,13 +290,13 @@ func TestPodWithoutPodctlIsTerminatingOnEvidenceOnly(t *testing.T) {
 		"sandbox stopped, containers run":   {Facts{Containers: db(asleep, shim)}, true},
 		"process gone":                      {Facts{SandboxReady: true, Containers: with(db(proc.Process{}, proc.Process{}), func(c *Container) { c.Gone = true })}, true},
 		"the network is not torn down":      {Facts{KubeletTerminates: true, Sandbox: "s1", NetworkHeld: true}, true},
-		"a bare pod, network not torn down": {Facts{Owner: OwnerOther, Sandbox: "s1", NetworkHeld: true}, true},
+		"a bare pod, network not torn down": {Facts{Owner: inventory.OwnedByOther, Sandbox: "s1", NetworkHeld: true}, true},
 		"SIGTERM pending":                   {Facts{SandboxReady: true, Containers: db(proc.Process{Pending: sigTERM}, shim)}, true},
 		"shim stopped":                      {Facts{SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped})}, true},
 		"runc kill":                         {Facts{SandboxReady: true, Containers: with(db(asleep, shim), func(c *Container) { c.Kill.PID = 400 })}, true},
-		"stop on record, podctl gone":       {Facts{Owner: OwnerGonePodctl, Requested: now, SandboxReady: true}, true},
-		"nothing on record, podctl gone":    {Facts{Owner: OwnerGonePodctl, SandboxReady: true, Containers: db(asleep, shim)}, false},
-		"exited pod of a kubelet, no hints": {Facts{Owner: OwnerKubelet}, false},
+		"stop on record, podctl gone":       {Facts{Owner: inventory.OwnedByExited, Requested: now, SandboxReady: true}, true},
+		"nothing on record, podctl gone":    {Facts{Owner: inventory.OwnedByExited, SandboxReady: true, Containers: db(asleep, shim)}, false},
+		"exited pod of a kubelet, no hints": {Facts{Owner: inventory.OwnedByKubelet}, false},
 	} {
 		if got := c.facts.Terminating(); got != c.want {
 			t.Errorf("%s: %v", name, got)

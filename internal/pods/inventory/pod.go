@@ -48,6 +48,39 @@ const (
 	KindOther   Kind = "other"
 )
 
+// Ownership is who starts and terminates a pod, and whether that one is at work.
+type Ownership uint8
+
+// The ownerships.
+const (
+	OwnedByOther     Ownership = iota // another client of the runtime, or it is not known who
+	OwnedByPodctl                     // a live podctl process that answers
+	OwnedBySilent                     // a podctl process that does not answer, or may be alive and is not visible
+	OwnedBySuspended                  // a podctl process that a signal has suspended
+	OwnedByExited                     // a podctl process that has exited
+	OwnedByKubelet
+)
+
+// IsPodctl reports whether the owner is, or was, a podctl process.
+func (o Ownership) IsPodctl() bool { return o != OwnedByOther && o != OwnedByKubelet }
+
+// Ownership returns who starts and terminates the pod.
+func (p *Pod) Ownership() Ownership {
+	switch {
+	case p.Manager != nil:
+		return OwnedByPodctl
+	case p.Abandoned():
+		return OwnedByExited
+	case p.Kind() == KindKubelet:
+		return OwnedByKubelet
+	case p.Kind() != KindPodctl:
+		return OwnedByOther
+	case p.Verdict.Process.Stopped:
+		return OwnedBySuspended
+	}
+	return OwnedBySilent
+}
+
 // DisplayName returns NAMESPACE/NAME.
 func (p *Pod) DisplayName() string { return pod.DisplayName(p.Namespace, p.Name) }
 

@@ -93,7 +93,7 @@ func (c *Collector) Starting(ctx context.Context, s Scan, pods []*inventory.Pod)
 	notReady := c.networkNotReady(ctx)
 	_ = cri.ReadEach(ctx, len(asked), func(ctx context.Context, n int) error {
 		i := asked[n]
-		f := &Facts{Facts: c.Describe.Collect(ctx, pods[i]), By: ownerOf(pods[i]), Name: pods[i].CLIName(), Server: c.Server}
+		f := &Facts{Facts: c.Describe.Collect(ctx, pods[i]), By: pods[i].Ownership(), OwnerPID: pods[i].Verdict.Process.PID, Name: pods[i].CLIName(), Server: c.Server}
 		if f.Starting() {
 			c.add(ctx, f, pods[i], s)
 			f.NotReady, found[i] = notReady, f
@@ -130,19 +130,7 @@ func mayBeStarting(p *inventory.Pod) bool {
 	case p.Object != nil:
 		return !pod.IsTerminal(p.Object.Status.Phase) && (d.Ready < d.Containers || d.Containers == 0)
 	}
-	return p.Runtime == nil || p.RunningContainers() == 0
-}
-
-func ownerOf(p *inventory.Pod) diagnose.Owner {
-	switch {
-	case p.Manager != nil:
-		return diagnose.OwnerPodctl
-	case p.Abandoned():
-		return diagnose.OwnerGonePodctl
-	case p.Kind() == inventory.KindKubelet:
-		return diagnose.OwnerKubelet
-	}
-	return diagnose.OwnerOther
+	return p.Runtime == nil || p.RunningContainers() == 0 || p.Creator != ""
 }
 
 // add adds what is seen beside the runtime's and the owner's answers.

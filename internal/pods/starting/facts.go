@@ -8,14 +8,15 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/describe"
-	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // Facts are what is known of one pod.
 type Facts struct {
 	describe.Facts
-	By   diagnose.Owner // who starts it
-	Name string         // what names it on a command line
+	By       inventory.Ownership // who starts it
+	OwnerPID int                 // of a podctl process that does not answer, 0 if it is not known
+	Name     string              // what names it on a command line
 	// Absent are the images that containers wait for and the runtime does not have; known
 	// only of those that are looked up.
 	Absent []string
@@ -55,17 +56,24 @@ func (f *Facts) Starting() bool {
 		return true
 	case f.Phase == string(v1.PodSucceeded), f.Phase == string(v1.PodFailed), f.Phase == string(pod.PhaseExited):
 		return false
-	case w == nil && f.By != diagnose.OwnerKubelet:
-		return f.nothingRan()
+	case w == nil && f.By != inventory.OwnedByKubelet:
+		return f.unstarted()
 	case w != nil && w.NotReady != "":
 		return true
 	}
 	return len(f.Containers) == 0 || f.pending() != nil
 }
 
-// nothingRan reports whether none of the pod's containers was ever started.
-func (f *Facts) nothingRan() bool {
-	return !slices.ContainsFunc(f.Containers, func(c describe.Container) bool { return c.State != stateCreated && c.State != "" })
+// unstarted reports whether a pod whose owner does not say how far it is has been created, and not
+// started: no container of it ever ran or, where its spec is known, one has yet to.
+func (f *Facts) unstarted() bool {
+	hasRun := func(c describe.Container) bool {
+		return c.State != stateCreated && c.State != "" && (c.State != stateWaiting || c.ID != "")
+	}
+	if f.Spec == nil || len(f.Containers) == 0 {
+		return !slices.ContainsFunc(f.Containers, hasRun)
+	}
+	return slices.ContainsFunc(f.Containers, func(c describe.Container) bool { return c.Kind != describe.KindEphemeral && !hasRun(c) })
 }
 
 // The states of a container.

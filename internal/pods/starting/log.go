@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/why"
 )
 
@@ -26,7 +26,7 @@ const (
 
 // addLogErrors adds the last errors that the kubelet logged about its pods.
 func (c *Collector) addLogErrors(ctx context.Context, found []*Facts) {
-	ofKubelet := func(f *Facts) bool { return f != nil && f.By == diagnose.OwnerKubelet }
+	ofKubelet := func(f *Facts) bool { return f != nil && f.By == inventory.OwnedByKubelet }
 	if c.Log == nil || c.Kubelet == nil || c.Kubelet.Process == nil || !slices.ContainsFunc(found, ofKubelet) {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/why"
 )
 
@@ -80,19 +81,33 @@ func silentRuntime(v *view) finding {
 	return finding{}
 }
 
+// unmanaged examines a pod that no owner starts which answers. What the step shows is what was done.
 func unmanaged(v *view) finding {
-	if v.Worker != nil || v.By == diagnose.OwnerKubelet || v.readySandbox() == nil || v.now.Sub(v.since) < slowProcess {
+	if v.Worker != nil || v.By == inventory.OwnedByKubelet || v.readySandbox() == nil || v.now.Sub(v.since) < slowProcess && v.By != inventory.OwnedBySuspended {
 		return finding{}
 	}
 	message := "its sandbox is ready, and it has no container"
-	if c := v.position.container; c != nil {
+	if c := v.position.container; c != nil && c.ID == "" && c.State != stateCreated {
+		message = "has no container yet"
+	} else if c != nil {
 		message = "was created, and not started"
 	}
-	f := found(inContainer(v.position.container, Evidence{Kind: KindState, Message: message + "; no owner is known that does it", Since: v.since}), "podctl rm "+v.Name)
-	if v.By == diagnose.OwnerGonePodctl {
-		f.evidence[0].Message = message + "; its owner, a podctl process, has exited"
+	f := found(inContainer(v.position.container, Evidence{Kind: KindState, Since: v.since}))
+	switch v.By {
+	case inventory.OwnedBySuspended:
+		message += fmt.Sprintf("; its owner, podctl %s (pid %d), is suspended (state T)", v.Owner.Instance, v.OwnerPID)
+		f.next = []string{fmt.Sprintf("kill -CONT %d", v.OwnerPID)}
+	case inventory.OwnedBySilent:
+		message += "; its owner, podctl " + v.Owner.Instance + ", does not answer, or is not visible"
+		f.sure, f.next = diagnose.Likely, []string{"podctl doctor"}
+	case inventory.OwnedByExited:
+		message += "; its owner, a podctl process, has exited"
 		f.next = []string{"podctl orphans " + v.Name}
+	case inventory.OwnedByOther, inventory.OwnedByPodctl, inventory.OwnedByKubelet:
+		message += "; no owner is known that does it"
+		f.next = []string{"podctl rm " + v.Name}
 	}
+	f.evidence[0].Message = message
 	return f
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/describe"
-	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/why"
 )
 
@@ -99,7 +99,7 @@ func (f *Facts) position() position {
 	switch {
 	case f.readySandbox() == nil:
 		return position{step: f.beforeSandbox(), since: f.desiredSince()}
-	case c == nil && f.By != diagnose.OwnerKubelet && len(f.Containers) == 0:
+	case c == nil && f.By != inventory.OwnedByKubelet && len(f.Containers) == 0:
 		return position{step: StepCreate, since: f.readySandbox().CreatedAt}
 	case c == nil:
 		return position{step: StepReadiness, since: f.desiredSince()}

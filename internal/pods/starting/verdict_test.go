@@ -16,6 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -28,7 +29,7 @@ func ago(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.
 // starts is a pod of podctl that is in a step.
 func starts(step pod.StartStep, since int) Facts {
 	return Facts{
-		By: diagnose.OwnerPodctl,
+		By: inventory.OwnedByPodctl,
 		Facts: describe.Facts{
 			Worker: &control.Worker{Start: pod.Start{Began: ago(60), Step: step, Container: "c", Since: ago(since)}}, Spec: &describe.Spec{RestartPolicy: "Always"},
 			Containers: []describe.Container{{Name: "c", Kind: describe.KindRegular, State: stateWaiting, Reason: "ContainerCreating", Image: "app:1"}},
@@ -39,7 +40,7 @@ func starts(step pod.StartStep, since int) Facts {
 // kubelets is a kubelet's pod without a sandbox.
 func kubelets(change func(*Facts)) Facts {
 	f := starts("", 0)
-	f.Worker, f.By, f.StartTime = nil, diagnose.OwnerKubelet, ago(60)
+	f.Worker, f.By, f.StartTime = nil, inventory.OwnedByKubelet, ago(60)
 	if change != nil {
 		change(&f)
 	}
@@ -204,7 +205,7 @@ func TestJudge(t *testing.T) {
 		{"a kubelet's startup probe", inSandbox(describe.Container{State: stateRunning, StartedAt: ago(40), Started: &no, Ready: &no, Probes: []describe.Probe{{Type: "startup", Handler: "exec a"}}}),
 			StepStartupProbe, diagnose.LayerProbe, diagnose.Likely, "c: startup probe exec a: has not succeeded", "podctl logs -f default/web/c"},
 		{"a readiness gate", with(inSandbox(describe.Container{State: stateRunning, StartedAt: ago(40), Ready: &yes}), func(f *Facts) {
-			f.By, f.Worker = diagnose.OwnerPodctl, &control.Worker{NotReady: "condition a is not True"}
+			f.By, f.Worker = inventory.OwnedByPodctl, &control.Worker{NotReady: "condition a is not True"}
 		}), StepReadiness, diagnose.LayerNone, diagnose.Observed, "readiness gate: condition a is not True", ""},
 		{"the network is not ready", kubelets(func(f *Facts) { f.NotReady = "NetworkPluginNotReady: cni plugin not initialized" }),
 			StepNetwork, diagnose.LayerNetwork, diagnose.Observed, "NetworkReady: NetworkPluginNotReady: cni plugin not initialized", "podctl doctor"},
@@ -214,11 +215,17 @@ func TestJudge(t *testing.T) {
 		{"the runtime does not answer", with(starts("", 0), func(f *Facts) {
 			f.Worker.Start, f.StartTime, f.Unread = pod.Start{}, ago(60), []describe.Unread{{Layer: "runtime", Why: "it does not answer"}}
 		}), StepVolume, diagnose.LayerRuntime, diagnose.Observed, "runtime: it does not answer", "podctl doctor"},
-		{"an empty sandbox of nobody", with(inSandbox(describe.Container{}), func(f *Facts) { f.By, f.Containers = diagnose.OwnerOther, nil }),
+		{"an empty sandbox of nobody", with(inSandbox(describe.Container{}), func(f *Facts) { f.By, f.Containers = inventory.OwnedByOther, nil }),
 			StepCreate, diagnose.LayerWorker, diagnose.Observed, "its sandbox is ready, and it has no container", "podctl rm default/web"},
-		{"an empty sandbox of a podctl process that has exited", with(inSandbox(describe.Container{}), func(f *Facts) { f.By, f.Containers = diagnose.OwnerGonePodctl, nil }),
+		{"an empty sandbox of a podctl process that has exited", with(inSandbox(describe.Container{}), func(f *Facts) { f.By, f.Containers = inventory.OwnedByExited, nil }),
 			StepCreate, diagnose.LayerWorker, diagnose.Observed, "its owner, a podctl process, has exited", "podctl orphans default/web"},
-		{"a created container of nobody", with(inSandbox(describe.Container{State: stateCreated}), func(f *Facts) { f.By = diagnose.OwnerOther }),
+		{"a container that its suspended podctl process has yet to create", with(inSandbox(describe.Container{State: stateWaiting}), func(f *Facts) {
+			f.By, f.OwnerPID, f.Facts.Owner.Instance = inventory.OwnedBySuspended, 812, "agent"
+		}), StepCreate, diagnose.LayerWorker, diagnose.Observed, "c: has no container yet; its owner, podctl agent (pid 812), is suspended (state T)", "kill -CONT 812"},
+		{"a container that its podctl process has yet to create, which does not answer", with(inSandbox(describe.Container{State: stateWaiting}), func(f *Facts) {
+			f.By, f.Facts.Owner.Instance = inventory.OwnedBySilent, "agent"
+		}), StepCreate, diagnose.LayerWorker, diagnose.Likely, "c: has no container yet; its owner, podctl agent, does not answer", "podctl doctor"},
+		{"a created container of nobody", with(inSandbox(describe.Container{State: stateCreated}), func(f *Facts) { f.By = inventory.OwnedByOther }),
 			StepStart, diagnose.LayerWorker, diagnose.Observed, "c: was created, and not started", "podctl rm default/web"},
 		{"a kubelet's container of which nothing is known", inSandbox(describe.Container{State: stateWaiting, Reason: "ContainerCreating"}),
 			StepCreate, diagnose.LayerNone, diagnose.Unknown, "not known: nothing shows in processes below the runtime", ""},
@@ -259,20 +266,27 @@ func TestStarting(t *testing.T) {
 		facts Facts
 		want  bool
 	}{
-		"waits":                   {kubelets(nil), true},
-		"runs":                    {inSandbox(running), false},
-		"is not ready":            {inSandbox(describe.Container{State: stateRunning, Ready: &no}), true},
-		"has completed":           {with(inSandbox(describe.Container{State: stateTerminated, End: &describe.End{}}), func(f *Facts) { f.Spec.RestartPolicy = "OnFailure" }), false},
-		"has failed for good":     {with(inSandbox(describe.Container{State: stateTerminated, End: &describe.End{ExitCode: 1}}), func(f *Facts) { f.Spec.RestartPolicy = "Never" }), false},
-		"has failed":              {inSandbox(describe.Container{State: stateTerminated, End: &describe.End{ExitCode: 1}}), true},
-		"succeeded":               {kubelets(func(f *Facts) { f.Phase = "Succeeded" }), false},
-		"terminates":              {kubelets(func(f *Facts) { f.Stopping = &describe.Stopping{} }), false},
-		"was stopped":             {with(starts("", 0), func(f *Facts) { f.Worker.Stopped = true }), false},
-		"was rejected":            {with(starts("", 0), func(f *Facts) { f.Worker.Rejected, f.Phase = "no", "Failed" }), true},
-		"nobody's, runs":          {with(inSandbox(describe.Container{State: stateRunning}), func(f *Facts) { f.By = diagnose.OwnerOther }), false},
-		"nobody's, exited":        {with(inSandbox(describe.Container{State: stateTerminated}), func(f *Facts) { f.By = diagnose.OwnerOther }), false},
-		"nobody's, created":       {with(inSandbox(describe.Container{State: stateCreated}), func(f *Facts) { f.By = diagnose.OwnerOther }), true},
-		"nobody's, empty sandbox": {with(inSandbox(running), func(f *Facts) { f.By, f.Containers = diagnose.OwnerGonePodctl, nil }), true},
+		"waits":               {kubelets(nil), true},
+		"runs":                {inSandbox(running), false},
+		"is not ready":        {inSandbox(describe.Container{State: stateRunning, Ready: &no}), true},
+		"has completed":       {with(inSandbox(describe.Container{State: stateTerminated, End: &describe.End{}}), func(f *Facts) { f.Spec.RestartPolicy = "OnFailure" }), false},
+		"has failed for good": {with(inSandbox(describe.Container{State: stateTerminated, End: &describe.End{ExitCode: 1}}), func(f *Facts) { f.Spec.RestartPolicy = "Never" }), false},
+		"has failed":          {inSandbox(describe.Container{State: stateTerminated, End: &describe.End{ExitCode: 1}}), true},
+		"succeeded":           {kubelets(func(f *Facts) { f.Phase = "Succeeded" }), false},
+		"terminates":          {kubelets(func(f *Facts) { f.Stopping = &describe.Stopping{} }), false},
+		"was stopped":         {with(starts("", 0), func(f *Facts) { f.Worker.Stopped = true }), false},
+		"was rejected":        {with(starts("", 0), func(f *Facts) { f.Worker.Rejected, f.Phase = "no", "Failed" }), true},
+		"nobody's, runs":      {with(inSandbox(describe.Container{State: stateRunning}), func(f *Facts) { f.By = inventory.OwnedByOther }), false},
+		"nobody's, exited":    {with(inSandbox(describe.Container{State: stateTerminated}), func(f *Facts) { f.By = inventory.OwnedByOther }), false},
+		"nobody's, created":   {with(inSandbox(describe.Container{State: stateCreated}), func(f *Facts) { f.By = inventory.OwnedByOther }), true},
+		// As describe makes them of a spec in the sandbox: a container that was never created waits.
+		"its podctl process exited":       {with(inSandbox(describe.Container{State: stateWaiting}), func(f *Facts) { f.By = inventory.OwnedByExited }), true},
+		"its podctl process is suspended": {with(inSandbox(describe.Container{State: stateWaiting}), func(f *Facts) { f.By = inventory.OwnedBySuspended }), true},
+		"suspended after its first container": {with(inSandbox(describe.Container{State: stateRunning, ID: "c1"}), func(f *Facts) {
+			f.By, f.Containers = inventory.OwnedBySuspended, append(f.Containers, describe.Container{Name: "d", Kind: describe.KindRegular, State: stateWaiting})
+		}), true},
+		"suspended while it runs": {with(inSandbox(describe.Container{State: stateRunning, ID: "c1"}), func(f *Facts) { f.By = inventory.OwnedBySuspended }), false},
+		"nobody's, empty sandbox": {with(inSandbox(running), func(f *Facts) { f.By, f.Containers = inventory.OwnedByExited, nil }), true},
 	} {
 		if got := c.facts.Starting(); got != c.want {
 			t.Errorf("%s: %v", name, got)

@@ -94,7 +94,7 @@ func TestGracePeriodOfAnUnnamedPodCountsFromWhenItWasNoticed(t *testing.T) {
 	minute := time.Minute
 	deaf := func(grace *time.Duration, pending proc.SignalSet) *diagnose.Facts {
 		return &diagnose.Facts{
-			Name: "default/deaf", Owner: diagnose.OwnerKubelet, KubeletTerminates: true, Unnamed: true, SandboxReady: true,
+			Name: "default/deaf", Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Unnamed: true, SandboxReady: true,
 			Containers: []diagnose.Container{{
 				Name: "c", PID: 7, Grace: grace, Shim: proc.Process{PID: 6, State: proc.Sleeping},
 				Process: proc.Process{PID: 7, State: proc.Uninterruptible, Ignored: 1 << (syscall.SIGTERM - 1), Pending: pending},
