@@ -105,9 +105,6 @@ func (m *Manager) ensureWithParents(parent, n name, p *v1.Pod) error {
 	return m.ensureParents(parent, known)
 }
 
-// vanished reports whether a directory was removed before it was made or written to.
-func vanished(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) }
-
 // ensureParents makes the root and, below it, the parent of a class.
 func (m *Manager) ensureParents(parent name, known inodes) error {
 	var limits Limits

@@ -65,6 +65,26 @@ func podUID(dir string, d Driver) (types.UID, bool) {
 	return types.UID(uid), ok && uid != ""
 }
 
+// uidOf returns the UID in the path of a pod's cgroup, false if it is not a pod's. A name
+// that ends in .slice has systemd's spelling only, which begins with the name of its parent.
+// Directly below a slice that is not its parent lie units of systemd, and directly below the
+// hierarchy's root lie the parents of pods: podctl's own begins with "pod", too.
+func uidOf(group string) (uid types.UID, ok bool) {
+	dir, parent := path.Base(group), path.Base(path.Dir(group))
+	slice, inSlice := strings.CutSuffix(parent, sliceSuffix)
+	if strings.HasSuffix(dir, sliceSuffix) {
+		uid, ok = podUID(dir, Systemd)
+		ok = ok && inSlice && dir == slice+"-"+podPrefix+strings.ReplaceAll(string(uid), "-", "_")+sliceSuffix
+	} else {
+		uid, ok = podUID(dir, Cgroupfs)
+		ok = ok && !inSlice && parent != "/"
+	}
+	if !ok || checkElement("uid", string(uid)) != nil {
+		return "", false
+	}
+	return uid, true
+}
+
 // parents returns the cgroups that hold pods, the root last.
 func parents(root string) []name {
 	return []name{{root, besteffort}, {root, burstable}, {root}}
@@ -105,8 +125,8 @@ func checkElement(what, s string) error {
 	}); i >= 0 {
 		return fmt.Errorf("%s %q has the character %q, which is not allowed in the name of a cgroup", what, s, s[i])
 	}
-	if strings.Trim(s, ".") == "" {
-		return fmt.Errorf("%s %q is not a name", what, s)
+	if strings.Trim(s, ".") == "" || strings.HasSuffix(s, sliceSuffix) || strings.HasSuffix(s, ".scope") {
+		return fmt.Errorf("%s %q is not a name of a cgroup", what, s)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,8 +27,8 @@ const (
 	// idLength is the length of the ids of containers and sandboxes, which the
 	// runtimes make of 32 random bytes.
 	idLength = 64
-	// uidLength is the least length of a pod's UID, a UUID or a digest: podctl's own
-	// parent cgroup begins with "pod", too.
+	// uidLength is the least length of the UID of a pod that is not known, a UUID or a
+	// digest: other names begin with "pod", too.
 	uidLength = 32
 )
 
@@ -63,9 +64,9 @@ func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
 		t.unified, top = true, root
 	}
 	seen := 0
-	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(top, func(dir string, e fs.DirEntry, err error) error {
 		switch {
-		case err != nil && path == top:
+		case err != nil && dir == top:
 			return err
 		case err != nil: // removed since its parent was read
 			return fs.SkipDir
@@ -75,21 +76,20 @@ func scan(root string, wanted func(types.UID) bool) (*Tree, error) {
 		if seen++; seen > maxGroups {
 			return fs.SkipAll
 		}
-		name, _ := filepath.Rel(top, path)
+		name, _ := filepath.Rel(top, dir)
+		group := path.Join("/", name)
 		// What is below is the container's own, whatever its name is.
 		if id, ok := containerID(e.Name()); ok {
-			t.containers[id] = "/" + name
-			t.holding["/"+filepath.Dir(name)] = true
+			t.containers[id] = group
+			t.holding[path.Dir(group)] = true
 			return fs.SkipDir
 		}
-		for _, driver := range []Driver{Cgroupfs, Systemd} {
-			uid, ok := podUID(e.Name(), driver)
-			switch {
-			case len(uid) >= uidLength && !wanted(uid):
-				return fs.SkipDir
-			case ok:
-				t.pods[uid] = append(t.pods[uid], "/"+name)
-			}
+		switch uid, ok := uidOf(group); {
+		case !ok:
+		case len(uid) >= uidLength && !wanted(uid):
+			return fs.SkipDir
+		default:
+			t.pods[uid] = append(t.pods[uid], group)
 		}
 		return nil
 	})
@@ -126,29 +126,30 @@ func (t *Tree) Pods() []string {
 	return all
 }
 
-// PodUID returns the UID in the name of a pod's cgroup, false if it is not one.
-func PodUID(dir string) (uid types.UID, ok bool) {
-	for _, driver := range []Driver{Cgroupfs, Systemd} {
-		if uid, ok := podUID(dir, driver); ok && len(uid) >= uidLength {
-			return uid, true
-		}
-	}
-	return "", false
+// PodUID returns the UID in the path of a pod's cgroup, false if it is not one.
+func PodUID(group string) (uid types.UID, ok bool) {
+	uid, ok = uidOf(group)
+	return uid, ok && len(uid) >= uidLength
 }
 
 // Processes returns the PIDs in a cgroup and in those below it, in ascending order; it is an
-// error if there are more than limit.
+// error if there are more than limit, or if they cannot be read. One of another pid
+// namespace is 0.
 func (t *Tree) Processes(group string, limit int) (pids []int, err error) {
 	err = filepath.WalkDir(t.File(group, "memory", ""), func(path string, e fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case vanished(err):
 			return fs.SkipDir // removed since its parent was read
 		case err != nil:
 			return err
 		case !e.IsDir():
 			return nil
 		}
-		for line := range strings.Lines(read(filepath.Join(path, "cgroup.procs"))) {
+		procs, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+		if err != nil && !vanished(err) {
+			return err
+		}
+		for line := range strings.Lines(string(procs)) {
 			if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
 				pids = append(pids, pid)
 			}
@@ -179,6 +180,11 @@ func (t *Tree) Pod(p *pod.Pod) string {
 		return ""
 	}
 	return groups[0]
+}
+
+// vanished reports whether a directory was removed before it was read, made or written to.
+func vanished(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)
 }
 
 // File returns the path of a file of a cgroup. controller is the hierarchy of v1.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -43,11 +45,12 @@ func TestScanRuntimeNames(t *testing.T) {
 			"memory/kubepods.slice/kubepods-podu_1.slice/cri-containerd-" + idA + ".scope",
 			"/kubepods.slice/kubepods-podu_1.slice/cri-containerd-" + idA + ".scope", "/kubepods.slice/kubepods-podu_1.slice",
 		},
-		"CRI-O":               {"memory/pods/crio-" + idA, "/pods/crio-" + idA, ""},
-		"CRI-O's monitor":     {"memory/pods/crio-conmon-" + idA, "", ""},
-		"below another one":   {"memory/pods/" + idB + "/" + idA, "", ""},
-		"no id":               {"memory/pods/" + strings.Repeat("x", idLength), "", ""},
-		"no container's pods": {"memory/podu-1/shell", "", "/podu-1"},
+		"CRI-O":                 {"memory/pods/crio-" + idA, "/pods/crio-" + idA, ""},
+		"CRI-O's monitor":       {"memory/pods/crio-conmon-" + idA, "", ""},
+		"below another one":     {"memory/pods/" + idB + "/" + idA, "", ""},
+		"no id":                 {"memory/pods/" + strings.Repeat("x", idLength), "", ""},
+		"no container's pods":   {"memory/pods/podu-1/shell", "", "/pods/podu-1"},
+		"a root that begins so": {"memory/podu-1/shell", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := tree(t, map[string]string{c.container + "/cgroup.procs": "1\n"})
@@ -58,6 +61,23 @@ func TestScanRuntimeNames(t *testing.T) {
 				t.Errorf("pod %q, want %q", got, c.wantPod)
 			}
 		})
+	}
+}
+
+// Of names that begin as a pod's do only a pod's have a UID.
+func TestHostileNamesArePodsOfNobody(t *testing.T) {
+	const uid = "8f73c1d2-0000-4000-8000-000000000001"
+	for group, want := range map[string]types.UID{
+		"/kubepods/pod" + uid: uid, "/kubepods.slice/kubepods-pod8f73c1d2_0000_4000_8000_000000000001.slice": uid,
+		"/pod" + uid: "", "/pod8f73c1d2_0000_4000_8000_000000000001.slice": "", "/kubepods/pod" + uid + ".slice": "",
+		"/kubepods.slice/pod" + uid: "", "/other.slice/kubepods-pod8f73c1d2_0000_4000_8000_000000000001.slice": "",
+		"/kubepods/kubepods-pod8f73c1d2_0000_4000_8000_000000000001.slice": "", "/kubepods.slice/kubepods-pod" + uid + ".slice": "",
+		"/kubepods/pod" + uid + "\n": "", "/kubepods/pod" + uid + " ": "", "/kubepods/pod8f73c1d2_0000_4000_8000_000000000001": "",
+		"/podctl_8f73c1d2.slice/podctl_8f73c1d2-besteffort.slice": "", "/kubepods/pod..": "", "/": "", "": "",
+	} {
+		if got, ok := PodUID(group); got != want && ok || ok != (want != "") {
+			t.Errorf("%q: %q, %v", group, got, ok)
+		}
 	}
 }
 

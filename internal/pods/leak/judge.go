@@ -233,7 +233,7 @@ func (j *judge) lastIn(leaks []Leak, pod Thing) int {
 
 // inUse reports whether a process or another cgroup of a container is in a pod's cgroup.
 func (j *judge) inUse(pod Thing) bool {
-	return slices.ContainsFunc(j.Things, func(t Thing) bool {
+	return j.Occupants[pod.Path] != "" || slices.ContainsFunc(j.Things, func(t Thing) bool {
 		return t.Pod == "" && (t.Kind == Cgroup || t.Kind == Process) && strings.HasPrefix(t.Path, pod.Path+"/")
 	})
 }

@@ -161,9 +161,16 @@ func (s *scan) readCgroups() {
 		return
 	}
 	for _, path := range tree.Pods() {
-		uid, ok := cgroup.PodUID(filepath.Base(path))
+		uid, ok := cgroup.PodUID(path)
 		if !ok {
-			continue // podctl's own parent cgroup begins with "pod", too
+			continue // too short to be told from another name
+		}
+		// Those of listed containers are no things.
+		if pids, err := tree.Processes(path, maxProcesses); err != nil {
+			s.unread("%v", err)
+			s.Occupants[path] = "its processes cannot be read"
+		} else if len(pids) > 0 {
+			s.Occupants[path] = "process " + strconv.Itoa(pids[0])
 		}
 		s.add(Thing{Kind: Cgroup, Pod: uid, Path: path, Since: modTime(tree.File(path, "memory", ""))})
 	}
@@ -179,7 +186,7 @@ func (s *scan) readCgroups() {
 // shim of this runtime's.
 func (s *scan) readCgroup(tree *cgroup.Tree, id, path string) {
 	parent := filepath.Dir(path)
-	uid, ofPod := cgroup.PodUID(filepath.Base(parent))
+	uid, ofPod := cgroup.PodUID(parent)
 	pids, err := tree.Processes(path, maxProcesses)
 	if err != nil {
 		s.unread("%v", err)

@@ -23,7 +23,8 @@ type Scan struct {
 	Traces map[string]Trace
 	// Other is why another container runtime may be on this host, "" if none is seen.
 	Other string
-	// Occupants are processes in the namespaces among the things, by path.
+	// Occupants are processes in the namespaces and the cgroups of pods among the things, by
+	// path.
 	Occupants map[string]string
 	// Addresses are those in the network namespaces among the things of which nothing else tells
 	// the sandbox, by path.

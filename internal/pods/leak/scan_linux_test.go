@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup/cgrouptest"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -161,6 +162,31 @@ func TestLookAtContainerd(t *testing.T) {
 		}
 		if got := look(h, r, id("a"), id("b"), id("d")); got != "unlisted shim containerd-shim (pid 40)\nother containerd-shim (pid 20)\n" {
 			t.Errorf("%s, listed: %s", name, got)
+		}
+	}
+}
+
+// Under each driver a cgroup with a process of a listed container is no leak, one that nobody has is
+// one leak.
+func TestLeakedPodGroupInEveryLayout(t *testing.T) {
+	for _, l := range cgrouptest.Layouts() {
+		if l.Root != cgrouptest.Roots[0] {
+			continue
+		}
+		files := map[string]string{}
+		process(files, 5, 1, "/bin/containerd")
+		h := fakeHost(t, files)
+		l.Write(t, h.Cgroups, cgrouptest.Pod{UID: uid, Class: "besteffort", Processes: map[string][]int{id("a"): {11}, id("b"): {12}}},
+			cgrouptest.Pod{UID: "00000000-0000-4000-8000-000000000009", Class: "burstable"})
+		if err := filepath.Walk(h.Cgroups, func(path string, _ os.FileInfo, err error) error {
+			return errors.Join(err, os.Chtimes(path, old, old))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		got := look(h, Runtime{Socket: "/run/c.sock", PID: 5, CgroupRoot: l.Root}, id("a"), id("b"))
+		want := "00000000-0000-4000-8000-000000000009 /: cgroup pod00000000-0000-4000-8000-000000000009 (it is below " + l.Root + ")\n"
+		if got != want {
+			t.Errorf("%s:\ngot  %swant %s", l, got, want)
 		}
 	}
 }
