@@ -69,7 +69,7 @@ var only = []struct {
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/pulls", "internal/cri/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/relay", "internal/lab/rules", "internal/lab/tape", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet"}},
 	{"github.com/containerd/containerd/api", []string{"internal/cri/pulls", "internal/cri/sim"}},
-	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/lab/bench", "internal/lab/inject", "internal/lab/proxy", "internal/lab/rules", "internal/lab/tape", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/cri/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/rules", "internal/lab/tape", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
 	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
 	{"k8s.io/kubernetes", []string{"internal/desired/manifest"}},
 }

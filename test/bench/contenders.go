@@ -12,13 +12,12 @@ import (
 	"sync"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/test/live/image"
 )
 
 // runBare runs the pods side by side with the calls that they need and no
 // other.
-func runBare(ctx context.Context, own *bench.PodMaker, exits *bench.Exits, pods int) error {
+func runBare(ctx context.Context, own *PodMaker, exits *Exits, pods int) error {
 	return sideBySide(pods, func(i int) error {
 		p, err := own.Start(ctx, i)
 		if err != nil {
@@ -32,12 +31,12 @@ func runBare(ctx context.Context, own *bench.PodMaker, exits *bench.Exits, pods 
 }
 
 // ownPods are pods with nothing of podctl's but its client. The caller closes the client.
-func ownPods(ctx context.Context, endpoint, dir string, command ...string) (*bench.PodMaker, error) {
+func ownPods(ctx context.Context, endpoint, dir string, command ...string) (*PodMaker, error) {
 	client, err := cri.Connect(ctx, cri.Options{Endpoint: cri.Endpoint{Runtime: endpoint}})
 	if err != nil {
 		return nil, err
 	}
-	return &bench.PodMaker{Client: client, Image: image.BusyboxName, Command: command, Mark: "test", LogDir: filepath.Join(dir, "logs")}, nil
+	return &PodMaker{Client: client, Image: image.BusyboxName, Command: command, Mark: "test", LogDir: filepath.Join(dir, "logs")}, nil
 }
 
 // sideBySide does it for each pod at once.

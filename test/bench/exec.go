@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"time"
-
-	"github.com/podctl/podctl/internal/lab/bench"
 )
 
 // execRounds is how often each way of running a command is timed.
@@ -14,7 +12,7 @@ const execRounds = 25
 // by podctl, and by crictl if there is one in PATH, as whole processes, with and
 // without streams.
 func benchExec(ctx context.Context, o options) error {
-	return withSleeper(ctx, o, func(own *bench.PodMaker, p *bench.Pod) error {
+	return withSleeper(ctx, o, func(own *PodMaker, p *Pod) error {
 		process := func(program string, args ...string) func() (listing, error) {
 			return command(ctx, program, append([]string{"-r", o.endpoint, "exec"}, args...)...)
 		}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -40,14 +39,13 @@ func benchExits(ctx context.Context, o options) (err error) {
 	var watchers sync.WaitGroup
 	defer watchers.Wait()
 	defer stop()
-	events := bench.WatchExits(watching, starter.Client)
+	events := WatchExits(watching, starter.Client)
 	hinted := watchExits(watching, &watchers, client, pleg.Options{Broadcasts: func(context.Context) bool { return client.Connected().BroadcastsEvents() }}, o.exits)
 	relisted := watchExits(watching, &watchers, unhinted{client}, pleg.Options{}, o.exits)
 
-	pods := make([]*bench.Pod, o.exits)
+	pods := make([]*Pod, o.exits)
 	defer func() {
-		_, swept := starter.Sweep(context.WithoutCancel(ctx))
-		err = errors.Join(err, swept)
+		err = errors.Join(err, starter.Sweep(context.WithoutCancel(ctx)))
 	}()
 	for i := range pods {
 		if pods[i], err = starter.RunSandbox(ctx, i); err != nil {
@@ -119,7 +117,7 @@ func watchExits(ctx context.Context, running *sync.WaitGroup, rt pleg.Runtime, o
 }
 
 // lagsOf yields the lag of the runtime's own events, and nothing if it has none.
-func lagsOf(ctx context.Context, own *bench.PodMaker, events *bench.Exits, pods []*bench.Pod) (<-chan []time.Duration, error) {
+func lagsOf(ctx context.Context, own *PodMaker, events *Exits, pods []*Pod) (<-chan []time.Duration, error) {
 	got := make(chan []time.Duration, 1)
 	defer close(got)
 	var lags []time.Duration

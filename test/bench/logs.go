@@ -10,8 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"time"
-
-	"github.com/podctl/podctl/internal/lab/bench"
 )
 
 const (
@@ -26,7 +24,7 @@ func benchLogs(ctx context.Context, o options) error {
 	if o.podctl == "" {
 		return nil
 	}
-	return withSleeper(ctx, o, func(_ *bench.PodMaker, p *bench.Pod) error {
+	return withSleeper(ctx, o, func(_ *PodMaker, p *Pod) error {
 		size, err := writeLog(p.LogPath(), o.logSize)
 		if err != nil {
 			return err

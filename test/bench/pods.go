@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/record"
 )
@@ -35,7 +34,7 @@ func benchPods(ctx context.Context, o options) error {
 		defer own.Client.Close()
 		watching, stop := context.WithCancel(ctx)
 		defer stop()
-		exits := bench.WatchExits(watching, own.Client)
+		exits := WatchExits(watching, own.Client)
 		contenders := []contender{atOnce("bare", func(ctx context.Context, n int) error {
 			return runBare(ctx, own, exits, n)
 		})}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
-
-	"github.com/podctl/podctl/internal/lab/bench"
 )
 
 // withSleeper calls do with a pod whose container sleeps, and removes the pod.
-func withSleeper(ctx context.Context, o options, do func(*bench.PodMaker, *bench.Pod) error) (err error) {
+func withSleeper(ctx context.Context, o options, do func(*PodMaker, *Pod) error) (err error) {
 	dir, err := os.MkdirTemp("", "podctl-bench-")
 	if err != nil {
 		return err

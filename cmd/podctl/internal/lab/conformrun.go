@@ -20,7 +20,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/desired/manifest"
-	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/internal/lab/conform"
 	"github.com/podctl/podctl/internal/lab/conform/inside"
 	"github.com/podctl/podctl/internal/node"
@@ -89,7 +88,7 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 		want: map[types.UID]node.Desired{}, events: watchStates(ctx, client),
 	}
 	defer func() {
-		_, swept := bench.Sweep(changes, client, conform.Label, at.mark)
+		_, swept := sweep(changes, client, conform.Label, at.mark)
 		err = errors.Join(err, session.Close(), swept)
 	}()
 	running, stop := context.WithCancel(changes)

@@ -9,14 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/lab/bench"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/atomicfile"
 	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/sys/flock"
@@ -103,7 +104,7 @@ func openWorkspace(ctx, changes context.Context, e *shell.Env, g shell.Globals, 
 	p := &workspace{dir: dir, unlock: unlock}
 	left := 0
 	if p.mark, err = markOf(dir); err == nil {
-		left, err = bench.Sweep(changes, client, label, p.mark)
+		left, err = sweep(changes, client, label, p.mark)
 	}
 	if err != nil {
 		unlock()
@@ -151,5 +152,70 @@ func chooseImage(ctx context.Context, client *cri.Client, named string) (string,
 	if err != nil {
 		return "", err
 	}
-	return bench.ChooseImage(images, sandboxImage)
+	return imageThatRuns(images, sandboxImage)
+}
+
+// imageThatRuns returns an image by whose name it is known that a container of it can be made:
+// busybox, alpine, pause, or sandboxImage, the runtime's own ("" if it does not name it).
+func imageThatRuns(images []*pod.Image, sandboxImage string) (string, error) {
+	var best string
+	for _, i := range images {
+		for _, tag := range i.RepoTags {
+			repository, _, _ := strings.Cut(tag[strings.LastIndex(tag, "/")+1:], ":")
+			known := repository == "busybox" || repository == "alpine" || repository == "pause" || tag == sandboxImage
+			if known && (best == "" || tag < best) {
+				best = tag
+			}
+		}
+	}
+	if best == "" {
+		return "", hint.Errorf("--image NAME of one that it has", "the runtime holds no image that is known to run: busybox, alpine or pause")
+	}
+	return best, nil
+}
+
+const (
+	// sweepers is how many pods are removed at once.
+	sweepers = 8
+	// sweepTries is how often a removal is tried, sweepPause apart: a busy containerd answers
+	// an error such as "ttrpc: closed" to a stop of what has just ended.
+	sweepTries = 10
+	sweepPause = 300 * time.Millisecond
+)
+
+// sweep removes every sandbox of the runtime whose label has this value, and returns how many
+// there were.
+func sweep(ctx context.Context, client *cri.Client, label, value string) (int, error) {
+	pods, err := client.ListPods(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var marked []string
+	for _, p := range pods {
+		for _, s := range p.Sandboxes {
+			if is, ok := s.Labels[label]; ok && is == value {
+				marked = append(marked, s.ID)
+			}
+		}
+	}
+	errs := make([]error, len(marked))
+	var wg sync.WaitGroup
+	for w := range sweepers {
+		wg.Go(func() {
+			for i := w; i < len(marked); i += sweepers {
+				for range sweepTries {
+					errs[i] = client.StopPodSandbox(ctx, marked[i])
+					if errs[i] == nil {
+						errs[i] = client.RemovePodSandbox(ctx, marked[i])
+					}
+					if errs[i] == nil || ctx.Err() != nil {
+						break
+					}
+					time.Sleep(sweepPause)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return len(marked), errors.Join(errs...)
 }

@@ -4,11 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Pods are removed by their mark: no other directory may have it, whatever its path.
 func TestMarkIsThatOfADirectoryNotOfItsPath(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "bench")
+	dir := filepath.Join(t.TempDir(), "conform")
 	seen := map[string]bool{}
 	for range 2 {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -34,6 +36,25 @@ func TestMarkThatIsNoneIsDrawnAgain(t *testing.T) {
 		mark, err := markOf(dir)
 		if again, _ := markOf(dir); err != nil || len(mark) != 2*markSize || again != mark {
 			t.Errorf("%q: %q, then %q, %v", text, mark, again, err)
+		}
+	}
+}
+
+func TestImageThatRuns(t *testing.T) {
+	image := func(tags ...string) *pod.Image { return &pod.Image{RepoTags: tags} }
+	for _, c := range []struct {
+		images  []*pod.Image
+		sandbox string
+		want    string
+	}{
+		{[]*pod.Image{image("registry.k8s.io/pause:3.10"), image("docker.io/library/busybox:1.37")}, "", "docker.io/library/busybox:1.37"},
+		{[]*pod.Image{image("registry.k8s.io/pause:3.10"), image("localhost:5000/my/app:1")}, "", "registry.k8s.io/pause:3.10"},
+		{[]*pod.Image{image("example.com/base/sandbox:1")}, "example.com/base/sandbox:1", "example.com/base/sandbox:1"},
+		{[]*pod.Image{image("docker.io/library/nginx:1"), image()}, "", ""},
+	} {
+		got, err := imageThatRuns(c.images, c.sandbox)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("of %v: %q, %v; want %q", c.images[0].RepoTags, got, err, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -25,9 +24,7 @@ const Namespace = "podctl-bench"
 
 // PodMaker makes pods of one container. Its methods are safe for concurrent use.
 type PodMaker struct {
-	Client *cri.Client
-	// Handler is the runtime handler, "" for the default.
-	Handler string
+	Client  *cri.Client
 	Image   string
 	Command []string
 	// Mark tells the pods from those of others; it is in their names.
@@ -74,7 +71,7 @@ func (b *PodMaker) RunSandbox(ctx context.Context, number int) (*Pod, error) {
 	}
 	p := &Pod{Name: name, config: b.sandboxConfig(name, dir)}
 	var err error
-	p.SandboxID, err = b.Client.RunPodSandbox(ctx, p.config, b.Handler)
+	p.SandboxID, err = b.Client.RunPodSandbox(ctx, p.config, "")
 	return p, err
 }
 
@@ -113,72 +110,44 @@ func (b *PodMaker) containerConfig(p *Pod) *runtimeapi.ContainerConfig {
 
 // Remove stops and removes the pod.
 func (b *PodMaker) Remove(ctx context.Context, p *Pod) error {
-	return remove(ctx, b.Client, p.SandboxID)
+	return b.remove(ctx, p.SandboxID)
 }
 
-func remove(ctx context.Context, client *cri.Client, sandbox string) error {
-	if err := client.StopPodSandbox(ctx, sandbox); err != nil {
+func (b *PodMaker) remove(ctx context.Context, sandbox string) error {
+	if err := b.Client.StopPodSandbox(ctx, sandbox); err != nil {
 		return err
 	}
-	return client.RemovePodSandbox(ctx, sandbox)
+	return b.Client.RemovePodSandbox(ctx, sandbox)
 }
 
+// sweepTries is how often a removal is tried, sweepPause apart: a busy containerd answers an
+// error such as "ttrpc: closed" to a stop of what has just ended.
 const (
-	// sweepers is how many pods are removed at once.
-	sweepers = 8
-	// sweepTries is how often a removal is tried, sweepPause apart: a busy containerd answers
-	// an error such as "ttrpc: closed" to a stop of what has just ended.
 	sweepTries = 10
 	sweepPause = 300 * time.Millisecond
 )
 
-// Sweep removes every sandbox of the runtime with the mark, and returns how many there were.
-func (b *PodMaker) Sweep(ctx context.Context) (int, error) {
-	return Sweep(ctx, b.Client, Label, b.Mark)
-}
-
-// Sweep removes every sandbox of the runtime whose label has this value, and returns how many
-// there were.
-func Sweep(ctx context.Context, client *cri.Client, label, value string) (int, error) {
-	pods, err := client.ListPods(ctx)
+// Sweep removes every sandbox of the runtime with the mark.
+func (b *PodMaker) Sweep(ctx context.Context) error {
+	pods, err := b.Client.ListPods(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var marked []string
 	for _, p := range pods {
 		for _, s := range p.Sandboxes {
-			if is, ok := s.Labels[label]; ok && is == value {
+			if s.Labels[Label] == b.Mark {
 				marked = append(marked, s.ID)
 			}
 		}
 	}
-	return len(marked), forEach(len(marked), sweepers, func(i int) error {
+	return sideBySide(len(marked), func(i int) error {
 		for try := 1; ; try++ {
-			err := remove(ctx, client, marked[i])
+			err := b.remove(ctx, marked[i])
 			if err == nil || try == sweepTries || ctx.Err() != nil {
 				return err
 			}
 			time.Sleep(sweepPause)
 		}
 	})
-}
-
-// forEach calls do for 0 to n-1, at most so many at once, and joins the errors.
-func forEach(n, most int, do func(i int) error) error {
-	errs := make([]error, n)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(n, most) {
-		wg.Go(func() {
-			for i := range next {
-				errs[i] = do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	return errors.Join(errs...)
 }
