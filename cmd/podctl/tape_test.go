@@ -20,9 +20,9 @@ import (
 func TestCommandsOnARecording(t *testing.T) {
 	const changes, other = "nothing can be changed in it", "the command does not work on a recording"
 	for line, want := range map[string]string{
-		"pods": "", "ps -a": "", "describe web": "", "inspect web": "", "images": "", "orphans": "", "terminating": "", "starting": "", "version": "", "pleg watch": "", "preempt --dry-run -f pod.yaml": "",
+		"pods": "", "ps -a": "", "describe web": "", "inspect web": "", "images": "", "orphans": "", "terminating": "", "starting": "", "version": "", "preempt --dry-run -f pod.yaml": "",
 		"stop web": changes, "rm web": changes, "exec web -- true": changes, "run pod.yaml": changes, "orphans --kill": changes, "pull busybox": changes, "record tape": changes,
-		"logs web": other, "top": other, "events": other, "doctor": other, "report": other, "wait web --for=exit": other, "agent --observe": other, "prune --dry-run": other, "record -": other, "pleg check": other, "pleg compare": other,
+		"logs web": other, "top": other, "events": other, "doctor": other, "report": other, "wait web --for=exit": other, "agent --observe": other, "prune --dry-run": other, "record -": other, "pleg check": other, "pleg watch": other,
 	} {
 		reached, err := invoked(t, &shell.Env{Now: time.Now}, append([]string{"-r", "tape:no/such/file"}, strings.Fields(line)...)...)
 		opens := errors.Is(err, fs.ErrNotExist)

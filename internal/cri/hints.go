@@ -110,9 +110,6 @@ var hinted = map[runtimeapi.ContainerEventType]pod.State{
 	runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT: pod.Exited,
 }
 
-// HintOf returns what podctl believes of an event.
-func HintOf(ev *runtimeapi.ContainerEventResponse) pod.Hint { return toHint(ev, false) }
-
 // toHint keeps of an event what podctl believes. Each pod that podctl did not create
 // is separate for a node: see grouping.
 func toHint(ev *runtimeapi.ContainerEventResponse, ofNode bool) pod.Hint {

@@ -26,7 +26,7 @@ func (l *loop) startCall(about Call, run func(context.Context) error, after func
 	ctx, cancel := context.WithCancel(l.ctx)
 	c := &call{deadline: about.Since.Add(l.opts.CallDeadline), cancel: cancel, end: l.health.beginCall(about), after: after}
 	l.calls[c] = struct{}{}
-	l.spawn(about, func() func() {
+	l.spawn(func() func() {
 		err := run(ctx)
 		return func() { l.callReturned(c, err) }
 	})

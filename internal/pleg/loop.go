@@ -11,11 +11,8 @@ import (
 // methods blocks: calls run elsewhere and post what follows to done.
 type loop struct {
 	*PLEG
-	ctx  context.Context
-	done chan func()
-	// spawn makes a runtime call outside the loop; the function that the call
-	// returns runs in the loop. Stepper replaces the goroutine.
-	spawn   func(about Call, work func() (after func()))
+	ctx     context.Context
+	done    chan func()
 	records map[types.UID]*record
 	// ids are the containers and sandboxes of the newest listings, with their pods.
 	ids      map[string]types.UID
@@ -50,16 +47,12 @@ type loop struct {
 }
 
 func newLoop(ctx context.Context, p *PLEG) *loop {
-	l := &loop{
+	return &loop{
 		PLEG: p, ctx: ctx, done: make(chan func()),
 		records: map[types.UID]*record{}, ids: map[string]types.UID{}, requested: map[types.UID]relistRequest{},
 		podRelists: map[types.UID]*podRelist{}, calls: map[*call]struct{}{}, retry: map[types.UID]struct{}{},
 		heldBack: map[types.UID]struct{}{},
 	}
-	l.spawn = func(_ Call, work func() func()) {
-		go func() { l.post(work()) }()
-	}
-	return l
 }
 
 func (l *loop) run() {
@@ -78,12 +71,15 @@ func (l *loop) run() {
 	}
 }
 
-// post hands what follows a call to the loop.
-func (l *loop) post(f func()) {
-	select {
-	case l.done <- f:
-	case <-l.ctx.Done():
-	}
+// spawn makes a runtime call in a goroutine of its own; the function that the call returns runs
+// in the loop.
+func (l *loop) spawn(work func() (after func())) {
+	go func() {
+		select {
+		case l.done <- work():
+		case <-l.ctx.Done():
+		}
+	}()
 }
 
 // step starts everything that is due and can be started. It returns the time

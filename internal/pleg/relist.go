@@ -28,9 +28,8 @@ func (l *loop) startFullRelist(now time.Time) {
 		interval = now.Sub(l.lastBegin)
 	}
 	l.lastBegin = now
-	about := Call{Op: opListPods, Since: now}
-	end := l.health.beginCall(about)
-	l.spawn(about, func() func() {
+	end := l.health.beginCall(Call{Op: opListPods, Since: now})
+	l.spawn(func() func() {
 		pods, err := l.rt.ListPods(l.ctx)
 		end()
 		return func() {

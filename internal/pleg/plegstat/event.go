@@ -36,28 +36,19 @@ func (ev Event) Happened() time.Time {
 // Lag returns how long after the event podctl received it; not ok if that is
 // unknown, the event precedes the watch, or InFuture.
 func (ev Event) Lag() (lag time.Duration, ok bool) {
-	if ev.Initial {
+	happened := ev.Happened()
+	if ev.Initial || happened.IsZero() || ev.InFuture() {
 		return 0, false
 	}
-	return lagOf(ev.Happened(), ev.Received)
+	return max(0, ev.Received.Sub(happened)), true
 }
 
 // InFuture reports whether the event happened after podctl received it, by the runtime's
 // time: a clock was set back, and the lag is not known.
-func (ev Event) InFuture() bool { return !ev.Initial && isAfter(ev.Happened(), ev.Received) }
+func (ev Event) InFuture() bool { return !ev.Initial && ev.Happened().Sub(ev.Received) > resolution }
 
 // resolution is how far apart two times may be that count as the same.
 const resolution = time.Millisecond
-
-func isAfter(happened, seen time.Time) bool { return happened.Sub(seen) > resolution }
-
-// lagOf returns how long after an event it was seen; not ok if that is not known.
-func lagOf(happened, seen time.Time) (lag time.Duration, ok bool) {
-	if happened.IsZero() || seen.IsZero() || isAfter(happened, seen) {
-		return 0, false
-	}
-	return max(0, seen.Sub(happened)), true
-}
 
 // ContainerStatus returns the status of the container that the event is about,
 // nil if there is none.

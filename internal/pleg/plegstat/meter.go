@@ -168,10 +168,3 @@ func (m *Meter) Hints() (HintState, error) {
 	}
 	return HintsUnknown, nil
 }
-
-// Gaps returns how often the event stream was interrupted.
-func (m *Meter) Gaps() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.gaps
-}

@@ -23,7 +23,6 @@ func Command(e *shell.Env) *cmdline.Command {
 		Subcommands: []*cmdline.Command{
 			watchCommand(e),
 			checkCommand(e),
-			compareCommand(e),
 		},
 	}
 }

@@ -38,22 +38,18 @@ func watchCommand(e *shell.Env) *cmdline.Command {
 		Usage:  "print pod lifecycle events as the PLEG detects them, with their latency",
 		Args:   cmdline.Args{Instead: func(pod string) string { return "podctl pleg watch --pod " + pod }},
 		Effect: cmdline.Reads,
-		OnTape: true,
 		Data:   []any{WatchLine{}, plegstat.WatchSummary{}},
 		Description: "Ctrl-C prints a summary and exits with code 0. Each line shows when podctl detected the\n" +
 			"event, its source (a relist or a hint of the runtime), and how long after the event that\n" +
 			"was, if the runtime records when it happened.\n" +
 			"It is safe beside a kubelet: with runtimes that deliver each event to one subscriber only\n" +
 			"(containerd before 2.0) podctl does not subscribe, and says so.\n" +
-			"On a recording of podctl record --for it prints what happened, with the times of the\n" +
-			"recording; a runtime's event has the time of the list that followed it.\n" +
 			"-o is " + output.StreamFormats + ".",
 		Flags: slices.Concat(filterFlags(), []cli.Flag{
 			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "show only pods whose sandbox labels match this `SELECTOR`, for example app=web,tier!=cache"},
 			&cli.IntFlag{Name: "count", DefaultText: "no limit", Usage: "stop after `NUMBER` events"},
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`; exit with code 1 if --count is not reached"},
 			&cli.BoolFlag{Name: "initial", Usage: "first print the existing containers as events"},
-			&cli.BoolFlag{Name: "realtime", Usage: "on a recording: at the speed of the recording instead of as fast as possible"},
 			shell.NoHeadersFlag(),
 		}, sourceFlags()),
 		Action: func(c *cli.Context) error {
@@ -75,12 +71,6 @@ func watchCommand(e *shell.Env) *cmdline.Command {
 				return shell.Usagef("--count %d is negative", o.count)
 			case o.last < 0:
 				return shell.Usagef("--for %s is negative", o.last)
-			}
-			if e.Tape != nil {
-				return replayOf(c, e, o)
-			}
-			if c.Bool("realtime") {
-				return shell.Usagef("--realtime is for a recording: podctl -r tape:FILE pleg watch --realtime")
 			}
 			return runWatch(c.Context, e, o)
 		},
