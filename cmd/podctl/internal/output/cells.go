@@ -25,11 +25,12 @@ type cellsDocument struct {
 }
 
 type cellsItem struct {
-	Name  string          `json:"name"`
-	Cells cellsRow        `json:"cells"`
-	Wide  cellsRow        `json:"wide,omitempty"`
-	Notes cellsRow        `json:"notes,omitempty"`
-	Data  json.RawMessage `json:"data"`
+	Name      string          `json:"name"`
+	Cells     cellsRow        `json:"cells"`
+	Wide      cellsRow        `json:"wide,omitempty"`
+	Notes     cellsRow        `json:"notes,omitempty"`
+	WideNotes cellsRow        `json:"wideNotes,omitempty"`
+	Data      json.RawMessage `json:"data"`
 }
 
 // cellsRow and cellsItems are read with a bound: a few bytes of JSON are a cell or an item.
@@ -60,7 +61,7 @@ func (l List) cells(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		d.Items[n] = cellsItem{i.Name, i.Cells, i.Wide, i.Notes, data}
+		d.Items[n] = cellsItem{i.Name, i.Cells, i.Wide, i.Notes, i.WideNotes, data}
 	}
 	return JSONLine(w, d)
 }
@@ -87,7 +88,7 @@ func ReadCells(text []byte) (List, error) {
 	l := List{Header: shortened(d.Header), Wide: shortened(d.Wide), Items: make([]Item, len(d.Items))}
 	for n, i := range d.Items {
 		l.Items[n] = Item{
-			Name: i.Name, Data: i.Data, Notes: i.Notes,
+			Name: i.Name, Data: i.Data, Notes: i.Notes, WideNotes: i.WideNotes,
 			Cells: shortened(i.Cells[:min(len(i.Cells), len(d.Header))]), Wide: shortened(i.Wide[:min(len(i.Wide), len(d.Wide))]),
 		}
 	}

@@ -32,8 +32,7 @@ var itemsRoot = regexp.MustCompile(`\{(range )?\$?\.items`)
 type Format struct {
 	// NoHeaders leaves the header out of tables.
 	NoHeaders bool
-	// Width is the terminal's, to which the last column of a table is cut; 0 and
-	// -o wide do not cut.
+	// Width is the terminal's, which no row of a table exceeds; 0 is no limit.
 	Width int
 	// sortBy orders the items; nil keeps their order.
 	sortBy *jsonpath.JSONPath

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
 // List is a list of objects as a command prints it, in any Format.
@@ -19,9 +21,9 @@ type List struct {
 type Item struct {
 	// Name is what other commands take: NAMESPACE/NAME.
 	Name string
-	// Cells are a row of the table, Wide those that -o wide adds, and Notes the
-	// lines below the row.
-	Cells, Wide, Notes []string
+	// Cells are a row of the table, Wide those that -o wide adds. Notes are the lines below
+	// the row, and WideNotes those that -o wide adds.
+	Cells, Wide, Notes, WideNotes []string
 	// Data is what the data formats print: a documented type of podctl's own.
 	Data any
 }
@@ -35,7 +37,14 @@ func (f Format) table(w io.Writer, l List) error {
 	for n, i := range l.Items {
 		rows[n] = f.cells(i)
 	}
-	return f.rows(w, f.header(l), rows, func(n int) []string { return l.Items[n].Notes })
+	return f.rows(w, f.header(l), rows, func(n int) []string { return f.notes(l.Items[n]) })
+}
+
+func (f Format) notes(i Item) []string {
+	if f.name == "wide" {
+		return slices.Concat(i.Notes, i.WideNotes)
+	}
+	return i.Notes
 }
 
 func (f Format) header(l List) []string {
@@ -79,37 +88,58 @@ func (s *RowStream) Print(l List, items []Item) error {
 	}
 	for _, i := range items {
 		lines = append(lines, s.table.Row(s.format.cells(i), 0))
-		for _, note := range i.Notes {
-			lines = append(lines, noteLine(note))
+		for _, note := range s.format.notes(i) {
+			lines = append(lines, noteLine(note, 0))
 		}
 	}
 	_, err := io.WriteString(s.to, strings.Join(lines, "\n")+"\n")
 	return err
 }
 
-// noteLine is a note below a row.
-func noteLine(note string) string { return Printable(strings.ReplaceAll(note, "\n", "; ")) }
+// noteLine returns a note below a row. A text that is wider than the terminal is wrapped at
+// blanks; a hint is not, so that its command can be copied.
+func noteLine(note string, width int) string {
+	line := Printable(strings.ReplaceAll(note, "\n", "; "))
+	text := strings.TrimLeft(line, " ")
+	if width == 0 || twwidth.Width(line) <= width || strings.HasPrefix(text, "hint:") {
+		return line
+	}
+	indent := line[:len(line)-len(text)]
+	var wrapped strings.Builder
+	for used, words := width, strings.Fields(text); len(words) > 0; words = words[1:] {
+		need := 1 + twwidth.Width(words[0])
+		switch {
+		case wrapped.Len() == 0:
+			wrapped.WriteString(indent)
+			used = len(indent) - 1
+		case used+need > width:
+			wrapped.WriteString("\n  " + indent)
+			used = len(indent) + 1
+		default:
+			wrapped.WriteByte(' ')
+		}
+		wrapped.WriteString(words[0])
+		used += need
+	}
+	return wrapped.String()
+}
 
 // rows prints a table with notes below its rows.
 func (f Format) rows(w io.Writer, header []string, rows [][]string, notes func(row int) []string) error {
 	t := NewTable(header, 0, len(header)-1)
 	to := bufio.NewWriterSize(w, chunk)
-	width := f.Width
-	if f.name == "wide" {
-		width = 0
-	}
-	lines := t.Rows(rows, width)
+	lines := t.Rows(rows, f.Width)
 	if !f.NoHeaders {
-		fmt.Fprintln(to, t.Header(width))
+		fmt.Fprintln(to, t.Header(f.Width))
 	}
 	for n, line := range lines {
 		fmt.Fprintln(to, line)
 		for _, note := range notes(n) {
-			fmt.Fprintln(to, noteLine(note))
+			fmt.Fprintln(to, noteLine(note, f.Width))
 		}
 	}
-	if t.cut {
-		fmt.Fprintln(to, "hint: --no-trunc prints the last column in full")
+	if cut := t.truncated(); len(cut) > 0 {
+		fmt.Fprintf(to, "hint: --no-trunc prints %s in full\n", strings.Join(cut, ", "))
 	}
 	return to.Flush()
 }

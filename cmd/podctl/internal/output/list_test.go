@@ -5,18 +5,20 @@ import (
 	"testing"
 )
 
-func TestLastColumnIsCutToTheTerminal(t *testing.T) {
+func TestListFitsTheTerminal(t *testing.T) {
 	l := List{Header: []string{"POD", "LAST ERROR"}, Wide: []string{"UID"}, Items: []Item{{
 		Name: "default/web", Cells: []string{"default/web", strings.Repeat("x", 100)}, Wide: []string{"uid-web"},
+		WideNotes: []string{"  not ready: " + strings.Repeat("w", 25) + " for 3m"},
 	}}}
 	for _, c := range []struct {
 		name, output string
 		width        int
 		want         string
 	}{
-		{"terminal", "table", 40, "POD          LAST ERROR\ndefault/web  " + strings.Repeat("x", 26) + "…\nhint: --no-trunc prints the last column in full\n"},
+		{"terminal", "table", 40, "POD          LAST ERROR\ndefault/web  " + strings.Repeat("x", 26) + "…\nhint: --no-trunc prints LAST ERROR in full\n"},
 		{"no terminal", "table", 0, "POD          LAST ERROR\ndefault/web  " + strings.Repeat("x", 100) + "\n"},
-		{"wide", "wide", 40, "POD          LAST ERROR" + strings.Repeat(" ", 92) + "UID\ndefault/web  " + strings.Repeat("x", 100) + "  uid-web\n"},
+		{"wide", "wide", 40, "POD          LAST ERROR          UID\ndefault/web  " + strings.Repeat("x", 9) + "…" + strings.Repeat("x", 8) + "  uid-web\n" +
+			"  not ready: " + strings.Repeat("w", 25) + "\n    for 3m\nhint: --no-trunc prints LAST ERROR in full\n"},
 	} {
 		f, err := ParseFormat(c.output)
 		if err != nil {

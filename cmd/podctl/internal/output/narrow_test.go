@@ -97,6 +97,21 @@ func TestAnswersStayInNarrowTables(t *testing.T) {
 	}
 }
 
+func TestNamespaceIsCutBeforeTheName(t *testing.T) {
+	for _, c := range []struct {
+		pod   string
+		width int
+		want  string
+	}{
+		{"default/web", 11, "default/web"}, {"default/noimage404", 14, "de…/noimage404"}, {"default/noimage404", 12, "…/noimage404"},
+		{"default/noimage404", 10, "noimage404"}, {"default/noimage404", 7, "noi…404"}, {"noimage404", 7, "noi…404"}, {"/", 1, "/"},
+	} {
+		if got := cutPod(c.pod, c.width); got != c.want {
+			t.Errorf("%q at %d: %q, want %q", c.pod, c.width, got, c.want)
+		}
+	}
+}
+
 func TestNamesAreCutInTheMiddle(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -22,8 +22,8 @@ type Table struct {
 	flexible []int
 	widths   []int
 	layout   layout
-	// cut: a text in the last column was cut.
-	cut bool
+	// cut are the columns in which a cell was cut.
+	cut []bool
 }
 
 // A cell is as wide in every row, and may come from a runtime: one pod's name of
@@ -40,7 +40,7 @@ const (
 
 // NewTable returns a table whose flexible columns are cut first.
 func NewTable(header []string, flexible ...int) *Table {
-	t := &Table{header: header, flexible: flexible, widths: make([]int, len(header))}
+	t := &Table{header: header, flexible: flexible, widths: make([]int, len(header)), cut: make([]bool, len(header))}
 	t.measure(header)
 	return t
 }
@@ -116,15 +116,28 @@ func (t *Table) line(cells []string, width int) string {
 	columns, widths := t.fit(width)
 	shown := make([]string, len(columns))
 	for n, i := range columns {
-		if i == len(cells)-1 {
+		switch {
+		case i == len(cells)-1:
 			shown[n] = Cut(cells[i], widths[n]) // a text
-			t.cut = t.cut || shown[n] != cells[i]
-		} else {
+		case t.header[i] == "POD":
+			shown[n] = cutPod(cells[i], widths[n])
+		default:
 			shown[n] = CutMiddle(cells[i], widths[n])
 		}
+		t.cut[i] = t.cut[i] || shown[n] != cells[i]
 	}
 	// Without what it was padded with, which the last cell would keep in memory.
 	return Cut(strings.Clone(strings.TrimRight(t.layout.line(shown, widths), " \n")), width)
+}
+
+// truncated returns the headers of the columns in which cells were cut.
+func (t *Table) truncated() (headers []string) {
+	for i, header := range t.header {
+		if t.cut[i] {
+			headers = append(headers, header)
+		}
+	}
+	return headers
 }
 
 // droppableHeaders are the headers of the columns that are dropped on a narrow terminal, in this
@@ -215,6 +228,19 @@ func CutMiddle(name string, width int) string {
 		end = end[size:]
 	}
 	return head + "…" + end
+}
+
+// cutPod shortens NAMESPACE/NAME: the namespace first, which most rows have in common.
+func cutPod(pod string, width int) string {
+	namespace, name, ok := strings.Cut(pod, "/")
+	left := width - 1 - twwidth.Width(name)
+	switch {
+	case !ok || twwidth.Width(pod) <= width:
+		return CutMiddle(pod, width)
+	case left > 0:
+		return Cut(namespace, left) + "/" + name
+	}
+	return CutMiddle(name, width)
 }
 
 // Cut shortens a line to a width in columns; 0 is no limit.

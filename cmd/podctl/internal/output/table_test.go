@@ -58,9 +58,9 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	cells := []string{"kube-system/coredns-7db6d8ff4d-abcde", "ContainerStarted", "coredns-container", "4ms"}
 	for width, want := range map[int]string{
 		0:  "kube-system/coredns-7db6d8ff4d-abcde  ContainerStarted  coredns-container  4ms",
-		70: "kube-system/co…6d8ff4d-abcde  ContainerStarted  coredns-container  4ms",
-		50: "kube-s…abcde  ContainerStarted  coredn…tainer  4ms",
-		40: "kube-…bcde  Conta…rted  cored…ainer  4ms",
+		70: "ku…/coredns-7db6d8ff4d-abcde  ContainerStarted  coredns-container  4ms",
+		50: "coredn…abcde  ContainerStarted  coredn…tainer  4ms",
+		40: "cored…bcde  Conta…rted  cored…ainer  4ms",
 	} {
 		if got := table.Row(cells, width); got != want || width > 0 && twwidth.Width(got) > width {
 			t.Errorf("%d: %q, want %q", width, got, want)

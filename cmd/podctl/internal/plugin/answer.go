@@ -111,7 +111,7 @@ func (a *answer) named(data, cells bool) {
 	for i := range a.list.Items {
 		item := &a.list.Items[i]
 		if !cells {
-			item.Cells, item.Wide, item.Notes = nil, nil, nil
+			item.Cells, item.Wide, item.Notes, item.WideNotes = nil, nil, nil, nil
 		}
 		value, ok := item.Data.(json.RawMessage)
 		item.Data = nil
@@ -138,7 +138,7 @@ func (a *answer) size() int {
 	n := len(a.text)
 	for _, item := range a.list.Items {
 		n += itemSize + len(item.Name)
-		for _, cells := range [][]string{item.Cells, item.Wide, item.Notes} {
+		for _, cells := range [][]string{item.Cells, item.Wide, item.Notes, item.WideNotes} {
 			for _, cell := range cells {
 				n += stringSize + len(cell)
 			}

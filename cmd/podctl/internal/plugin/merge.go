@@ -29,7 +29,7 @@ func merge(answers []answer, unanswered bool) output.List {
 			l.Items = append(l.Items, output.Item{Name: a.Node, Data: unansweredData{a.Node, a.Failure}})
 		}
 		for _, i := range a.list.Items {
-			item := output.Item{Name: a.Node, Notes: indented(i.Notes), Data: i.Data}
+			item := output.Item{Name: a.Node, Notes: indented(i.Notes), WideNotes: indented(i.WideNotes), Data: i.Data}
 			if i.Name != "" {
 				item.Name += " " + i.Name
 			}

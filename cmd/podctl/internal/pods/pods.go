@@ -198,7 +198,7 @@ func missing(unmatched []string, all []*inventory.Pod, watch bool) error {
 func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 	l := output.List{
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
-		Wide:   []string{"UID", "SANDBOX", "NOT READY", "ALSO RUNNING"},
+		Wide:   []string{"UID", "SANDBOX"},
 	}
 	for _, p := range pods {
 		d := look.NewPodData(p)
@@ -219,13 +219,20 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 		if started := p.Started(); !started.IsZero() {
 			age = output.Age(now.Sub(started))
 		}
+		var notes []string
+		if why := output.OneLine(d.NotReady()); why != "" {
+			notes = append(notes, "  not ready: "+why)
+		}
+		if others := d.AlsoRunning(); others != "" {
+			notes = append(notes, "  also running: "+others)
+		}
 		l.Items = append(l.Items, output.Item{
 			Name: p.CLIName(), Data: d,
 			Cells: []string{
 				p.DisplayName(), d.Status, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,
 			},
-			Wide: []string{d.Metadata.UID, sandbox, cmp.Or(output.OneLine(d.NotReady()), "-"), cmp.Or(d.AlsoRunning(), "-")},
+			Wide: []string{d.Metadata.UID, sandbox}, WideNotes: notes,
 		})
 	}
 	return l

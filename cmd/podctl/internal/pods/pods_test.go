@@ -50,16 +50,17 @@ func TestPodsListingJoinsRuntimeAndPodctlProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `
-POD             STATUS             WORKER       OWNER              READY  RESTARTS  IP        AGE  UID         SANDBOX        NOT READY          ALSO RUNNING
-default/bare    Running            -            other              1/1    0         -         90s  uid-bare    sandbox-of-ba  -                  -
-default/beside  ContainerCreating  -            run-alive          0/0    0         -         90s  uid-beside  sandbox-of-be  -                  -
-default/done    Succeeded          terminated                      0/1    0         -         -    uid-done    -              -                  -
-default/half    Terminating        -            kubelet            2/2    1         -         90s  uid-half    sandbox-of-ha  -                  -
-default/no      Rejected           -                               0/0    0         -         -    uid-no      -              its name is taken  -
-default/old     ExitCode:unknown   -            run-dead (exited)  1/2    1         -         90s  uid-old     sandbox-of-ol  -                  -
-default/static  ExitCode:unknown   -            kubelet            0/1    0         -         90s  uid-static  sandbox-of-st  -                  -
-default/taken   Running            syncing                         1/2    3         -         90s  uid-taken   sandbox-of-ta  -                  -
-default/web     Terminating        terminating                     1/1    0         10.0.0.7  90s  uid-web     sandbox-of-we  -                  -
+POD             STATUS             WORKER       OWNER              READY  RESTARTS  IP        AGE  UID         SANDBOX
+default/bare    Running            -            other              1/1    0         -         90s  uid-bare    sandbox-of-ba
+default/beside  ContainerCreating  -            run-alive          0/0    0         -         90s  uid-beside  sandbox-of-be
+default/done    Succeeded          terminated                      0/1    0         -         -    uid-done    -
+default/half    Terminating        -            kubelet            2/2    1         -         90s  uid-half    sandbox-of-ha
+default/no      Rejected           -                               0/0    0         -         -    uid-no      -
+  not ready: its name is taken
+default/old     ExitCode:unknown   -            run-dead (exited)  1/2    1         -         90s  uid-old     sandbox-of-ol
+default/static  ExitCode:unknown   -            kubelet            0/1    0         -         90s  uid-static  sandbox-of-st
+default/taken   Running            syncing                         1/2    3         -         90s  uid-taken   sandbox-of-ta
+default/web     Terminating        terminating                     1/1    0         10.0.0.7  90s  uid-web     sandbox-of-we
 `
 	if got := "\n" + out.String(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
