@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
@@ -102,9 +104,12 @@ func explainExec(t target.Target, command []string, err error) error {
 	return err
 }
 
-// noCommand returns the error for a command that the container does not have, with the
-// way into an image without a shell.
+// noCommand returns the error for a command that the container does not have, with the way to
+// see which ones it has: its shell, or a container beside it if that is what is missing.
 func noCommand(t target.Target, command, reason string) error {
-	advice := fmt.Sprintf("podctl debug %s -it --image busybox --target %s brings a shell along", t.Pod.CLIName(), output.OneLine(t.Container.Name))
+	advice := fmt.Sprintf("podctl exec %s -- sh, if the image has a shell", t.CLIName())
+	if slices.Contains([]string{"sh", "ash", "bash", "dash"}, path.Base(command)) {
+		advice = fmt.Sprintf("podctl debug %s -it --image busybox --target %s brings a shell along", t.Pod.CLIName(), output.OneLine(t.Container.Name))
+	}
 	return hint.Errorf(advice, "%s has no command %q: %s", t.DisplayName(), command, reason)
 }

@@ -25,17 +25,23 @@ type linePrinter struct {
 	lastLine func(event.Event) string
 	// ready: the run waits for ready pods, so readiness is worth a line.
 	ready bool
-	// last is when each pod had its last event: a step took the time since.
-	last map[types.UID]time.Time
-	// lastText is each pod's last line: the same warning is not printed twice in a row.
-	lastText map[types.UID]string
-	// stopping are the pods that were asked to stop.
-	stopping map[types.UID]bool
-	mu       sync.Mutex
+	// pods has what was printed of each pod until it is removed.
+	pods map[types.UID]podLines
+	mu   sync.Mutex
+}
+
+// podLines is what linePrinter keeps of a pod.
+type podLines struct {
+	// last is the time of its last event: a step took the time since.
+	last time.Time
+	// text is its last line: the same warning is not printed twice in a row.
+	text string
+	// stopping: it was asked to stop, and has not stopped.
+	stopping bool
 }
 
 func newLinePrinter(s Screen, o Options) *linePrinter {
-	return &linePrinter{screen: s, logs: output.Raw(s.Out), ready: o.Ready, lastLine: o.LastLine, last: map[types.UID]time.Time{}, lastText: map[types.UID]string{}, stopping: map[types.UID]bool{}}
+	return &linePrinter{screen: s, logs: output.Raw(s.Out), ready: o.Ready, lastLine: o.LastLine, pods: map[types.UID]podLines{}}
 }
 
 func (p *linePrinter) Note(text string) { p.print("%s\n", text) }
@@ -47,16 +53,27 @@ func (p *linePrinter) print(format string, args ...any) {
 }
 
 func (p *linePrinter) Event(ev event.Event) {
-	before, heard := p.last[ev.UID]
-	p.last[ev.UID] = ev.Time
-	if ev.Reason == event.Terminating {
-		p.stopping[ev.UID] = true
+	known, heard := p.pods[ev.UID]
+	before := known.last
+	text := output.OneLine(p.text(ev, known.stopping))
+	known.last = ev.Time
+	switch ev.Reason {
+	case event.Terminating:
+		known.stopping = true
+	case event.Starting, event.Stopped:
+		known.stopping = false
 	}
-	text := output.OneLine(p.text(ev))
-	if text == "" || text == p.lastText[ev.UID] && ev.Warning {
+	printed := text != "" && (text != known.text || !ev.Warning)
+	if printed {
+		known.text = text
+	}
+	p.pods[ev.UID] = known
+	if ev.Reason == event.Removed {
+		delete(p.pods, ev.UID)
+	}
+	if !printed {
 		return
 	}
-	p.lastText[ev.UID] = text
 	if heard && isStep(ev.Reason) {
 		text += fmt.Sprintf(" (%s)", ev.Time.Sub(before).Round(time.Millisecond))
 	}
@@ -68,8 +85,8 @@ func (p *linePrinter) Event(ev event.Event) {
 }
 
 // text returns the event's line after the phase, "" for an event that another one makes
-// redundant.
-func (p *linePrinter) text(ev event.Event) string {
+// redundant. stopping: the pod was asked to stop before.
+func (p *linePrinter) text(ev event.Event, stopping bool) string {
 	switch ev.Reason {
 	case event.Starting, event.Created, event.Running, event.Removed,
 		event.DeadlineExceeded: // the pod's end says it
@@ -79,7 +96,7 @@ func (p *linePrinter) text(ev event.Event) string {
 			return ""
 		}
 	case event.Stopped:
-		if !p.stopping[ev.UID] {
+		if !stopping {
 			return ""
 		}
 	case event.Started:

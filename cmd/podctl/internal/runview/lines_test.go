@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +117,27 @@ func TestStoppedIsPrintedOnlyAfterStopRequest(t *testing.T) {
 		"12:00:01.000  default/job           Pending    nothing of the pod runs any more\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNaturalEndOfAPodThatWasStoppedBeforeIsNotAStop(t *testing.T) {
+	got := printLines(false, "",
+		at(0, event.Event{Reason: event.Terminating, Stop: &event.Stop{Grace: 30}}),
+		at(1000*ms, event.Event{Reason: event.Stopped}),
+		at(2000*ms, event.Event{Reason: event.Starting}),
+		at(3000*ms, event.Event{Reason: event.Stopped}))
+	if n := strings.Count(got, "nothing of the pod runs any more"); n != 1 {
+		t.Errorf("%d times in\n%s", n, got)
+	}
+}
+
+func TestLinePrinterForgetsRemovedPods(t *testing.T) {
+	p := newLinePrinter(Screen{Out: io.Discard}, Options{LastLine: func(event.Event) string { return "" }})
+	for _, reason := range []string{event.Starting, event.Terminating, event.Stopped, event.Removed} {
+		p.Event(at(0, event.Event{Reason: reason}))
+	}
+	if len(p.pods) > 0 {
+		t.Errorf("kept: %v", p.pods)
 	}
 }
 
