@@ -2,6 +2,7 @@ package cri
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,19 @@ func TestEndpointsAreUnixSockets(t *testing.T) {
 
 // TestDiscoverOrder: flag, PODCTL_RUNTIME_ENDPOINT, CONTAINER_RUNTIME_ENDPOINT,
 // crictl's configuration; an image endpoint never from a lower place.
+func TestSocketInTheWorkingDirectoryIsAnEndpoint(t *testing.T) {
+	t.Chdir(t.TempDir())
+	l, err := net.Listen("unix", "x.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	want, err := filepath.Abs("x.sock")
+	if got, endpointErr := normalizeEndpoint("x.sock"); err != nil || endpointErr != nil || got != "unix://"+want {
+		t.Errorf("%q, %v; want unix://%s", got, endpointErr, want)
+	}
+}
+
 func TestDiscoverOrder(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "crictl.yaml")
 	if err := os.WriteFile(config, []byte("runtime-endpoint: unix:///file\nimage-endpoint: /file-image\ntimeout: 7\ndebug: true\n"), 0o600); err != nil {

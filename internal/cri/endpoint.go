@@ -3,6 +3,9 @@ package cri
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -58,6 +61,10 @@ func normalizeEndpoint(s string) (string, error) {
 		return "", fmt.Errorf("endpoint %q: a CRI runtime is reached by a unix socket, not by %s", s, scheme)
 	case strings.HasPrefix(s, "/"):
 		return "unix://" + s, nil
+	}
+	if file, err := os.Stat(s); err == nil && file.Mode()&fs.ModeSocket != 0 { // in the working directory
+		path, err := filepath.Abs(s)
+		return "unix://" + path, err
 	}
 	return "", fmt.Errorf("endpoint %q: want unix:///path/to/socket, /path/to/socket, sim: or tape:FILE", s)
 }
