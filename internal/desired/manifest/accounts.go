@@ -21,14 +21,23 @@ const (
 // a cluster has (pkg/controller/certificates/rootcacertpublisher/publisher.go).
 const rootCA = "kube-root-ca.crt"
 
-// judge corrects the uses of tokens, where the field table has the rule without
-// --service-account.
-func (a ServiceAccounts) judge(uses []Use) []Use {
-	if a == AccountsProvided {
-		for i := range uses {
-			if strings.HasSuffix(uses[i].Field.Path, "."+tokenField) {
-				uses[i].Support = Honoured
-			}
+// readFor is for what a pod was read: what decides beside the field table.
+type readFor struct {
+	accounts  ServiceAccounts
+	noSELinux bool
+}
+
+func (o LoadOptions) readFor() readFor { return readFor{o.ServiceAccounts, o.NoSELinux} }
+
+// judge corrects the uses of fields, where the table has the rule without
+// --service-account and for a machine with SELinux.
+func (r readFor) judge(uses []Use) []Use {
+	for i, u := range uses {
+		switch {
+		case r.accounts == AccountsProvided && strings.HasSuffix(u.Field.Path, "."+tokenField):
+			uses[i].Support = Honoured
+		case r.noSELinux && strings.HasSuffix(u.Field.Path, "securityContext.seLinuxOptions"):
+			uses[i].Support, uses[i].Field.Reason = Ignored, "SELinux is not enabled on this machine: nothing is confined by it"
 		}
 	}
 	return uses

@@ -207,7 +207,7 @@ func (a *admission) applyServiceAccount() {
 	if automount == nil && account != nil {
 		automount = account.AutomountServiceAccountToken
 	}
-	wantsToken := (automount == nil || *automount) && a.written.serviceAccounts == AccountsRefused
+	wantsToken := (automount == nil || *automount) && a.written.read.accounts == AccountsRefused
 	switch {
 	case named && account == nil:
 		message := fmt.Sprintf("ServiceAccount %q is not declared: the pod has no pull secrets of it", name)

@@ -3,10 +3,12 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -37,14 +39,14 @@ func newBuilder(file, kind string, at *positions) *builder {
 // pod takes one pod document.
 func (l *loader) pod(b *builder, _ *kind, doc map[string]any) {
 	if p := b.build(doc); p != nil {
-		p.serviceAccounts = l.opts.ServiceAccounts
+		p.read = l.opts.readFor()
 		l.set.Pods = append(l.set.Pods, p)
 		if l.opts.ForCluster {
 			return
 		}
 		b.checkConditions(doc)
 		warnRules(p.Pod, "podctl condition POD %s=True; or status.conditions of the manifest", b.warning)
-		checkPathsAndImages(p.Pod, b.problem)
+		checkFreeValues(p.Pod, b.problem, b.warning)
 		said := map[string]bool{}
 		for _, problem := range b.problems {
 			said[problem.Field] = true
@@ -120,8 +122,47 @@ func (b *builder) invalid(errs field.ErrorList) {
 		if slices.ContainsFunc(b.excused, func(top string) bool { return under(e.Field, top) }) {
 			continue
 		}
-		b.problem(e.Field, e.ErrorBody(), b.hint(e))
+		for _, at := range b.entries(e) {
+			b.problem(at, e.ErrorBody(), b.hint(e))
+		}
 	}
+}
+
+// entries returns the fields that an error is about. Of a mapping or list it names, those are
+// the entries that have the value, as key or as value; of a field of a list without an index,
+// those of its items.
+func (b *builder) entries(e *field.Error) (fields []string) {
+	at, bad := parsePath(e.Field), reflect.ValueOf(e.BadValue)
+	if !bad.IsValid() || bad.Kind() != reflect.String || bad.String() == "" || len(at) == 0 {
+		return []string{e.Field}
+	}
+	add := func(n *yamlv3.Node, found path, key string) {
+		if n != nil && (key == bad.String() || deref(n).Value == bad.String()) {
+			fields = append(fields, found.String())
+		}
+	}
+	items := func(list path, below func(path) path) {
+		n := deref(b.positions.find(list).value)
+		for i := 0; b.positions.written(n, i) < len(n.Content); i++ {
+			found := below(list.item(i))
+			add(b.positions.find(found).value, found, "")
+		}
+	}
+	here, last := b.positions.find(at).value, len(at)-1
+	if list := b.positions.find(at[:last]).value; here == nil && list != nil && deref(list).Kind == yamlv3.SequenceNode {
+		items(at[:last], func(item path) path { return item.child(at[last]) })
+	} else if here != nil && deref(here).Kind == yamlv3.SequenceNode {
+		items(at, func(item path) path { return item })
+	} else if here != nil && deref(here).Kind == yamlv3.MappingNode {
+		entries := b.positions.entries(deref(here))
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			add(entries[key].value, at.entry(key), key)
+		}
+	}
+	if len(fields) == 0 {
+		return []string{e.Field}
+	}
+	return fields
 }
 
 // validate adds what the API server has to say.
@@ -152,7 +193,7 @@ func (b *builder) warned(warnings []string) {
 // hint explains a template that was not filled in, what only podman understands, and a
 // required value that was written, as a word for nothing.
 func (b *builder) hint(e *field.Error) string {
-	if text, ok := e.BadValue.(string); ok && templateHint(text) != "" {
+	if text, ok := e.BadValue.(string); ok && b.kind != "Secret" && templateHint(text) != "" {
 		return templateHint(text)
 	}
 	if strings.HasPrefix(e.Field, "metadata.annotations") && strings.Contains(e.Error(), `"bind-mount-options:`) {

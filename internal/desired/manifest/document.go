@@ -49,7 +49,10 @@ func parse(s source) (docs []document, problems []Problem) {
 		if err != nil {
 			problem := Problem{File: s.name, Line: c.above + 1, Message: err.Error()}
 			if at, ok := errors.AsType[*syntaxError](err); ok {
-				problem.Line, problem.Hint = c.above+at.line, cmp.Or(at.hint, templateHint(withoutComments(c.text)))
+				problem.Line, problem.Hint = c.above+at.line, cmp.Or(at.hint, syntaxHint(c.text, at.line))
+				if f := foreignText(c.text); f != nil {
+					problem.Line, problem.Message, problem.Hint = c.above+1, f.message, f.hint
+				}
 			}
 			problems = append(problems, problem)
 		}

@@ -108,20 +108,67 @@ func misplacedInvisible(text []byte) (line int, message string) {
 // afterMark finds the character after the dash of an item, or after that of a key.
 var afterMark = regexp.MustCompile(`^ *(?:- *)*(?:-|[\w./-]+:)([^ \w])`)
 
+// templates are the marks of templates that were not filled in, the certain ones first.
+var templates = []struct {
+	mark *regexp.Regexp
+	hint string
+}{
+	{regexp.MustCompile(`\{%`), "this is a Jinja template, as of Ansible: render it first"},
+	{regexp.MustCompile(`\{\{[^}]*(\.Values|\.Release|\.Chart|include |tpl |toYaml)`), "this is a template of a Helm chart: helm template CHART | podctl run -"},
+	{regexp.MustCompile(`\{\{|\[\[`), "this is a template, not a manifest: render it first"},
+	{regexp.MustCompile(`\$\{?[A-Za-z_]`), "this is a variable of a template: fill it in first, as envsubst < FILE | podctl run - does"},
+	{regexp.MustCompile(`@[A-Za-z_][\w.-]*@|%[A-Za-z_]\w*%|<[A-Za-z][^<>]*>|__[A-Z][A-Z_]*__`), "this is the placeholder of a template: write a value in its place"},
+}
+
 // templateHint says what a text with the marks of a template is, "" if it has none.
 func templateHint(text string) string {
-	switch {
-	case strings.Contains(text, "{%"):
-		return "this is a Jinja template, as of Ansible: render it first"
-	case !strings.Contains(text, "{{"):
-		return ""
-	}
-	for _, mark := range []string{".Values", ".Release", ".Chart", "include ", "tpl ", "toYaml"} {
-		if strings.Contains(text, mark) {
-			return "this is a template of a Helm chart: helm template CHART | podctl run -"
+	for _, t := range templates {
+		if t.mark.MatchString(text) {
+			return t.hint
 		}
 	}
-	return "this is a template, not a manifest: render it first"
+	return ""
+}
+
+var (
+	// unfilled matches what is nothing but a placeholder.
+	unfilled = regexp.MustCompile(`^(\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|@[A-Za-z_][\w.-]*@|%[A-Za-z_]\w*%|<[A-Za-z][\w .-]*>|__[A-Z][A-Z_]*__|\{\{[^{}]*\}\}|\[\[[^][]*\]\])$`)
+	// unquoted matches a placeholder at the beginning of a value, where YAML cannot read it.
+	unquoted = regexp.MustCompile(`(?:[:,[{-]\s+|\[)(@\w+@|%\w+%|\$\{\w+\})`)
+)
+
+// isUnfilled reports whether a value is nothing but a placeholder. YAML reads [[ x ]] as lists.
+func isUnfilled(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return unfilled.MatchString(v)
+	case []any:
+		if len(v) == 1 {
+			inner, nested := v[0].([]any)
+			return nested && len(inner) == 1
+		}
+	}
+	return false
+}
+
+// syntaxHint explains a syntax error on a line, from 1, of a text that is a template.
+func syntaxHint(text []byte, line int) string {
+	all := withoutComments(text)
+	for _, t := range templates[:3] {
+		if mark := t.mark.FindString(all); strings.HasPrefix(mark, "{") { // [[ may be lists
+			return t.hint
+		}
+	}
+	for l := range bytes.Lines(text) {
+		if line--; line > 0 {
+			continue
+		}
+		if found := unquoted.FindSubmatch(l); found != nil {
+			return templateHint(string(found[1]))
+		}
+		break
+	}
+	return ""
 }
 
 // withoutComments returns a text without the lines that are comments.

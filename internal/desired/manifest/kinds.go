@@ -118,8 +118,13 @@ func (l *loader) addFindings(b *builder) {
 		}
 	}
 	l.problems = append(l.problems, b.problems...)
-	l.set.Warnings = append(l.set.Warnings, b.warnings...)
+	l.set.Warnings = append(l.set.Warnings, slices.DeleteFunc(b.warnings, func(w Problem) bool {
+		return w.Message == notFilledIn && slices.ContainsFunc(b.problems, func(p Problem) bool { return p.Field == w.Field })
+	})...)
 }
+
+// notFilledIn is the warning about a placeholder that the API server takes for a value.
+const notFilledIn = "a placeholder that was not filled in: the value is used as it stands"
 
 // listDocument is what List and PodList look like from outside.
 type listDocument struct {
@@ -150,7 +155,11 @@ func (l *loader) document(file string, value any, at *positions) {
 	}
 	doc, ok := value.(map[string]any)
 	if !ok {
-		fail("", "a document must be a mapping, got "+describe(value), "")
+		what := foreign{message: "a document must be a mapping, got " + describe(value)}
+		if known := foreignValue(value); known != nil {
+			what = *known
+		}
+		fail("", what.message, what.hint)
 		return
 	}
 	if p := invisibleKey(doc, at); p != nil {
@@ -160,6 +169,10 @@ func (l *loader) document(file string, value any, at *positions) {
 	}
 	version, _ := doc["apiVersion"].(string)
 	kind, _ := doc["kind"].(string)
+	if f := foreignObject(file, version, kind, doc); f != nil {
+		fail("", f.message, f.hint)
+		return
+	}
 	if version == "" || kind == "" {
 		if version == "" {
 			fail("apiVersion", "Required value", "write apiVersion: v1")
@@ -221,13 +234,15 @@ func (l *loader) unknownKind(file, kind, version string, at *positions, fail fun
 	}
 	hint := "--skip-unknown-kinds passes such objects over; podctl runs " + runningKinds() + " and lists of them"
 	switch {
-	case templateHint(version+kind) != "":
-		hint = templateHint(version + kind)
+	case templateHint(version+" "+kind) != "":
+		hint = templateHint(version + " " + kind)
 	case near != "":
 		hint = "did you mean " + near + "?"
 	case l.opts.SkipUnknownKinds:
 		l.warnNoEffect(file, kind, at)
 		return
+	case isConfiguration(version):
+		hint = "it configures a program, and is no object of a cluster; --skip-unknown-kinds passes it over"
 	case kind == "CronJob":
 		hint = "run its jobTemplate as a Job, from a timer of the system; --skip-unknown-kinds passes it over"
 	}

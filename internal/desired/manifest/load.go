@@ -38,6 +38,8 @@ type LoadOptions struct {
 	ServiceAccounts ServiceAccounts
 	// Hostname is the node's, for the node affinity of volumes; "" if it is not known.
 	Hostname string
+	// NoSELinux: the machine that runs the pods has no SELinux, which labels nothing there.
+	NoSELinux bool
 	// AllFiles reads all files of a directory that do not begin with a dot, as the kubelet does.
 	AllFiles bool
 	// SkipUnknownKinds skips documents of kinds that podctl does not know, with a warning.
@@ -93,8 +95,8 @@ type Pod struct {
 	value     map[string]any
 	positions *positions
 	// lines are those of the fields that Admit reports, once the positions are forgotten.
-	lines           map[string]int
-	serviceAccounts ServiceAccounts
+	lines map[string]int
+	read  readFor
 	// workloadKind and workloadName are those of the document of a workload's pod, for
 	// messages.
 	workloadKind, workloadName string
@@ -159,7 +161,7 @@ func (p *Pod) dropTrees() {
 // Uses lists the fields that the manifest sets, by line, with what podctl
 // does with each.
 func (p *Pod) Uses() []Use {
-	return p.serviceAccounts.judge(usesOf(p.value, podKind.tree(), p.positions))
+	return p.read.judge(usesOf(p.value, podKind.tree(), p.positions))
 }
 
 // Load reads pods from files, directories, URLs and standard input ("-"). All

@@ -27,7 +27,7 @@ func isPowerless(version, kind string) bool {
 	if !grouped || group == "apps" {
 		return slices.Contains(noEffectCoreKinds, kind)
 	}
-	return slices.Contains(noEffectGroups, group) || strings.HasSuffix(group, ".k8s.io")
+	return slices.Contains(noEffectGroups, group) || strings.HasSuffix(group, ".k8s.io") && !isConfiguration(version)
 }
 
 func (l *loader) warnNoEffect(file, kind string, at *positions) {

@@ -144,7 +144,7 @@ func keep[T any, P interface {
 func (l *loader) useAll(b *builder, k *kind, doc map[string]any, meta metav1.ObjectMeta) *Document {
 	d := &Document{
 		Kind: k.name, Namespace: meta.Namespace, Name: meta.Name, File: b.file, Line: b.positions.root.Line,
-		uses: l.opts.ServiceAccounts.judge(usesOf(doc, k.tree(), b.positions)), positions: b.positions,
+		uses: l.opts.readFor().judge(usesOf(doc, k.tree(), b.positions)), positions: b.positions,
 	}
 	said := map[string]bool{}
 	for _, problem := range b.problems {

@@ -51,19 +51,7 @@ func referencesOf(p *v1.Pod) []reference {
 			refs = append(refs, referencesOfVolume(fmt.Sprintf("spec.volumes[%d]", i), &v.VolumeSource)...)
 		}
 	}
-	each := func(list string, i int, c *v1.Container) {
-		refs = append(refs, referencesOfContainer(fmt.Sprintf("spec.%s[%d]", list, i), c)...)
-	}
-	for i := range p.Spec.InitContainers {
-		each("initContainers", i, &p.Spec.InitContainers[i])
-	}
-	for i := range p.Spec.Containers {
-		each("containers", i, &p.Spec.Containers[i])
-	}
-	for i := range p.Spec.EphemeralContainers {
-		c := v1.Container(p.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-		each("ephemeralContainers", i, &c)
-	}
+	eachContainer(p, func(at string, c *v1.Container) { refs = append(refs, referencesOfContainer(at, c)...) })
 	return refs
 }
 

@@ -40,16 +40,14 @@ func warnRules(p *v1.Pod, gateHint string, report func(field, message, hint stri
 		report(fmt.Sprintf("spec.readinessGates[%d]", i),
 			fmt.Sprintf("nothing sets the condition %q without an API server: the pod is not ready before somebody does", gate.ConditionType), fmt.Sprintf(gateHint, gate.ConditionType))
 	}
-	for list, containers := range map[string][]v1.Container{"containers": p.Spec.Containers, "initContainers": p.Spec.InitContainers} {
-		for i, c := range containers {
-			for j, m := range c.VolumeMounts {
-				if strings.Contains(m.MountPath, ":") {
-					report(fmt.Sprintf("spec.%s[%d].volumeMounts[%d].mountPath", list, i, j),
-						fmt.Sprintf("%q is one path: podman reads options behind the colon, Kubernetes does not", m.MountPath), "leave them out")
-				}
+	eachContainer(p, func(at string, c *v1.Container) {
+		for j, m := range c.VolumeMounts {
+			if strings.Contains(m.MountPath, ":") {
+				report(fmt.Sprintf("%s.volumeMounts[%d].mountPath", at, j),
+					fmt.Sprintf("%q is one path: podman reads options behind the colon, Kubernetes does not", m.MountPath), "leave them out")
 			}
 		}
-	}
+	})
 }
 
 // checkRules reports what neither the API server's validation nor the field
@@ -89,42 +87,4 @@ func (b *builder) checkConditions(doc map[string]any) {
 		}
 		seen[c.Type] = true
 	}
-}
-
-// checkPathsAndImages reports what can work in no way, and what the API server does not look at.
-func checkPathsAndImages(p *v1.Pod, report func(field, message, hint string)) {
-	for i := range p.Spec.Volumes {
-		if h := p.Spec.Volumes[i].HostPath; h != nil {
-			checkHostPath(fmt.Sprintf("spec.volumes[%d].hostPath.path", i), h.Path, report)
-		}
-	}
-	image := func(list string, i int, image string) {
-		if hint := templateHint(image); hint != "" {
-			report(fmt.Sprintf("spec.%s[%d].image", list, i), fmt.Sprintf("Invalid value: %q: a template that was not filled in", image), hint)
-		}
-	}
-	for i, c := range p.Spec.InitContainers {
-		image("initContainers", i, c.Image)
-	}
-	for i, c := range p.Spec.Containers {
-		image("containers", i, c.Image)
-	}
-}
-
-// checkHostPath reports a path of the host that is not absolute: a kubelet hands it to the
-// runtime as it is, which refuses it or looks below a directory of its own.
-func checkHostPath(field, path string, report func(field, message, hint string)) {
-	if path == "" || strings.HasPrefix(path, "/") {
-		return // empty: a problem already
-	}
-	hint := "a path is not relative to the manifest: write all of it, from /"
-	switch {
-	case templateHint(path) != "":
-		hint = templateHint(path)
-	case strings.HasPrefix(path, "~"):
-		hint = "no shell replaces the ~: write the whole path, from /"
-	case strings.Contains(path, "$"):
-		hint = "no variable is replaced in a manifest: write the whole path, from /"
-	}
-	report(field, fmt.Sprintf("Invalid value: %q: must be an absolute path", path), hint)
 }

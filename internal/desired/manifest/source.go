@@ -99,10 +99,13 @@ func readDir(ctx context.Context, dir string, all bool) (sources []source, probl
 	if err != nil {
 		return nil, unreadable(dir, err), nil
 	}
+	if i := slices.IndexFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() && IsKustomization(e.Name()) }); i >= 0 {
+		entries = entries[i : i+1] // the others are what it changes
+	}
 	var others []string
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
-		if !IsManifest(e.Name(), all) {
+		if !IsManifest(e.Name(), all || IsKustomization(e.Name())) {
 			if !e.IsDir() && IsSkipped(e.Name(), all) {
 				others = append(others, e.Name())
 			}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // maxSuggestions bounds the work that a file of rubbish can make.
@@ -63,7 +62,7 @@ func (c *checker) check(v any, t reflect.Type, levels []level) (clean any, ok bo
 	case reflect.Struct, reflect.Map:
 		m, isMap := v.(map[string]any)
 		if !isMap {
-			return nil, c.wrongType(at, v, "a mapping")
+			return nil, c.wrongType(at, v, wantedMapping)
 		}
 		return c.mapping(m, t, levels), true
 	case reflect.Slice:
@@ -72,7 +71,7 @@ func (c *checker) check(v any, t reflect.Type, levels []level) (clean any, ok bo
 		}
 		list, isList := v.([]any)
 		if !isList {
-			return nil, c.wrongType(at, v, "a list")
+			return nil, c.wrongType(at, v, wantedList)
 		}
 		return c.list(list, t, levels), true
 	}
@@ -161,7 +160,9 @@ func (c *checker) unknown(name string, at path, levels []level) {
 		return
 	}
 	hint := ""
-	if c.suggestions++; c.suggestions <= maxSuggestions {
+	if name == "$patch" {
+		hint = "this is a patch, which changes another manifest: kubectl kustomize DIR | podctl run -"
+	} else if c.suggestions++; c.suggestions <= maxSuggestions {
 		if text, here := suggestField(name, levels); text != "" {
 			hint = "did you mean " + text + "?"
 			if here {
@@ -191,6 +192,8 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 		if text, ok := v.(string); ok {
 			if what := unexpectedInvisible(text); what != "" && !c.secret && !c.data {
 				c.warn(at, 0, "the value has "+what, invisibleHint)
+			} else if isUnfilled(text) && !c.secret && !c.data {
+				c.warn(at, 0, notFilledIn, templateHint(text))
 			}
 			return v, true
 		}
@@ -198,16 +201,19 @@ func (c *checker) scalar(v any, t reflect.Type, at path) (any, bool) {
 			return nil, c.refuse(at, "expected a string, got "+describe(v), "put it in quotes")
 		}
 		message, hint := notText(v, node)
+		if isUnfilled(v) {
+			hint = templates[2].hint
+		}
 		return nil, c.refuse(at, message, hint)
 	case reflect.Bool:
 		if _, ok := v.(bool); ok {
 			return v, true
 		}
-		return nil, c.wrongType(at, v, "a boolean")
+		return nil, c.wrongType(at, v, wantedBoolean)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		number, ok := v.(json.Number)
 		if !ok {
-			return nil, c.wrongType(at, v, "a whole number")
+			return nil, c.wrongType(at, v, wantedInteger)
 		}
 		if _, err := strconv.ParseInt(number.String(), 10, t.Bits()); err != nil {
 			return nil, c.refuse(at, number.String()+" is not a whole number of "+strconv.Itoa(t.Bits())+" bits", "")
@@ -228,17 +234,19 @@ func isMode(at path) bool {
 
 // wrongType reports a value of the wrong type. It returns false, for its callers.
 func (c *checker) wrongType(at path, v any, wanted string) bool {
-	hint := ""
+	hint, got := "", describe(v)
 	switch text, isText := v.(string); {
+	case isText && !c.secret && isScalarWord(wanted) && len(text) <= maxSuggestedName:
+		got, hint = strconv.Quote(text), valueHint(at[len(at)-1].name, text, wanted)
 	case isText && templateHint(text) != "":
 		hint = templateHint(text)
-	case isText && wanted == "a boolean" && (text == "true" || text == "false"),
-		isText && wanted == "a whole number" && isInteger(text):
-		hint = "write " + text + " without quotes"
-	case wanted == "a list":
+	case wanted == wantedList:
 		hint = "begin each item with a dash: - …"
 	}
-	return c.refuse(at, "expected "+wanted+", got "+describe(v), hint)
+	if isUnfilled(v) {
+		hint = cmp.Or(hint, templates[2].hint)
+	}
+	return c.refuse(at, "expected "+wanted+", got "+got, hint)
 }
 
 func (c *checker) refuse(at path, message, hint string) bool {
@@ -247,27 +255,9 @@ func (c *checker) refuse(at path, message, hint string) bool {
 	return false
 }
 
-func isInteger(text string) bool {
-	_, err := strconv.ParseInt(text, 10, 64)
-	return err == nil
-}
-
 var unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
 
 // decodesItself reports whether a type has its own form in JSON.
 func decodesItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(unmarshalerType)
-}
-
-// wantedOf says what such a type is written like.
-func wantedOf(t reflect.Type) string {
-	switch t {
-	case quantityType:
-		return "a quantity such as 100m or 64Mi"
-	case reflect.TypeFor[intstr.IntOrString]():
-		return "a number or a name"
-	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
-		return "a time such as 2006-01-02T15:04:05Z"
-	}
-	return "another value"
 }

@@ -60,7 +60,7 @@ func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 			b.problem("spec.template", err.Error(), "")
 			return
 		}
-		p.File, p.Line, p.positions, p.serviceAccounts = d.File, d.Line, at, l.opts.ServiceAccounts
+		p.File, p.Line, p.positions, p.read = d.File, d.Line, at, l.opts.readFor()
 		p.workloadKind, p.workloadName = k.name, w.meta.Name
 		if i == 0 {
 			b.template(p, l.opts.ForCluster)
@@ -106,13 +106,15 @@ func (b *builder) template(p *Pod, elsewhere bool) {
 			b.problem("spec.template", err.Error(), "")
 		}
 		for _, e := range errs {
-			b.problem(moved(e.Field), e.ErrorBody(), b.hint(e))
+			e.Field = moved(e.Field)
 		}
+		b.invalid(errs)
 	}
 	checkRules(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
 	warnRules(p.Pod, "podctl condition POD %s=True", func(at, message, hint string) { b.warning(moved(at), message, hint) })
 	if !elsewhere {
-		checkPathsAndImages(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) })
+		checkFreeValues(p.Pod, func(at, message, hint string) { b.problem(moved(at), message, hint) },
+			func(at, message, hint string) { b.warning(moved(at), message, hint) })
 	}
 	if err := fits(p.Document); err != nil {
 		b.tooLarge("spec.template", err)

@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,17 +17,9 @@ type Options struct {
 	// change, and HTTPCheck how often URLs are asked; 20 s if zero
 	// (pkg/kubelet/apis/config/v1beta1/defaults.go).
 	FileCheck, HTTPCheck time.Duration
-	// HTTP fetches URLs; http.DefaultClient if nil.
-	HTTP *http.Client
-	// Replicas is how many pods a workload runs as; see manifest.LoadOptions.
-	Replicas int
-	// ServiceAccounts is what becomes of the tokens of service accounts; see
-	// manifest.LoadOptions.
-	ServiceAccounts manifest.ServiceAccounts
-	// AllFiles, SkipUnknownKinds: see manifest.LoadOptions.
-	AllFiles, SkipUnknownKinds bool
-	// Hostname is that of the node; see manifest.LoadOptions.
-	Hostname string
+	// Load is how the manifests are read: HTTP, Replicas, ServiceAccounts, AllFiles,
+	// SkipUnknownKinds, Hostname and NoSELinux of it.
+	Load manifest.LoadOptions
 	// ObjectsOnly: no pods and no workloads are read.
 	ObjectsOnly bool
 	// Strict: what is worth a warning makes a file invalid.
@@ -69,7 +60,7 @@ const (
 func Follow(ctx context.Context, name string, o Options) {
 	f := &follower{name: name, opts: o}
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
-		u := &page{address: name, client: o.HTTP}
+		u := &page{address: name, client: o.Load.HTTP}
 		f.name = u.shown()
 		f.follow(ctx, or(o.HTTPCheck, defaultCheck), u.read, nil, nil)
 		return
@@ -78,7 +69,7 @@ func Follow(ctx context.Context, name string, o Options) {
 	defer w.close()
 	f.follow(ctx, or(o.FileCheck, defaultCheck), func(ctx context.Context) (Read, bool) {
 		w.rewatch() // a directory that came back, or a link that was turned
-		return readPath(ctx, name, o.AllFiles), true
+		return readPath(ctx, name, o.Load.AllFiles), true
 	}, w.changes, func() bool { return f.arrived(w.taken()) })
 }
 
@@ -162,7 +153,7 @@ func (f *follower) readOnce(ctx context.Context, read func(context.Context) (Rea
 func (f *follower) arrived(touched map[string]bool) bool {
 	for name := range touched {
 		path := filepath.Join(f.name, name)
-		if _, had := f.state.files[path]; had || !manifest.IsManifest(name, f.opts.AllFiles) || !isWritten(path) {
+		if _, had := f.state.files[path]; had || !manifest.IsManifest(name, f.opts.Load.AllFiles) || !isWritten(path) {
 			return false
 		}
 	}
@@ -225,11 +216,10 @@ func (o Options) parse(ctx context.Context, name string, data []byte) (*manifest
 }
 
 func (o Options) parsed(ctx context.Context, name string, data []byte) (*manifest.Set, error) {
-	opts := manifest.LoadOptions{Replicas: o.Replicas, ServiceAccounts: o.ServiceAccounts, SkipUnknownKinds: o.SkipUnknownKinds, Hostname: o.Hostname}
 	if o.ObjectsOnly {
-		return manifest.ParseObjects(ctx, name, data, opts)
+		return manifest.ParseObjects(ctx, name, data, o.Load)
 	}
-	set, err := manifest.Parse(ctx, name, data, opts)
+	set, err := manifest.Parse(ctx, name, data, o.Load)
 	if err == nil && o.Strict && len(set.Warnings) > 0 {
 		err = manifest.Problems(set.Warnings)
 	}

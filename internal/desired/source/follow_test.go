@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/pod/testutil"
 )
 
@@ -181,7 +182,7 @@ func TestFollowMountedConfigMap(t *testing.T) {
 	version := func(name string, pods ...string) {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		for _, pod := range pods {
-			write(t, filepath.Join(dir, name, pod+".yaml"), podYAML(pod, "i:"+name))
+			write(t, filepath.Join(dir, name, pod+".yaml"), podYAML(pod, "i:v"+strings.Trim(name, ".")))
 		}
 		must(t, os.Symlink(name, filepath.Join(dir, "..data_tmp")))
 		must(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
@@ -190,14 +191,14 @@ func TestFollowMountedConfigMap(t *testing.T) {
 	must(t, os.Symlink("..data/a.yaml", filepath.Join(dir, "a.yaml")))
 	must(t, os.Symlink("..data/b.yaml", filepath.Join(dir, "b.yaml")))
 	f := follow(t, dir, hourly)
-	f.has("a i:..1", "b i:..1")
+	f.has("a i:v1", "b i:v1")
 	version("..2", "a", "b")
-	f.has("a i:..2", "b i:..2")
+	f.has("a i:v2", "b i:v2")
 	version("..3", "a") // b.yaml dangles until its link goes
 	f.says("b.yaml: read: no such file")
-	f.has("a i:..3", "b i:..2")
+	f.has("a i:v3", "b i:v2")
 	must(t, os.Remove(filepath.Join(dir, "b.yaml")))
-	f.has("a i:..3")
+	f.has("a i:v3")
 }
 
 // A link that is turned to another directory, as git-sync does.
@@ -310,7 +311,7 @@ func TestURLThatDoesNotAnswerIsDeliveredAsUnread(t *testing.T) {
 			start := time.Now()
 			var got []string
 			Follow(ctx, "http://a.test/pods", Options{
-				HTTP: &http.Client{Transport: silentTransport{c.answer, podYAML("a", "i:1")}}, HTTPCheck: time.Hour, ObjectsOnly: c.objectsOnly,
+				Load: manifest.LoadOptions{HTTP: &http.Client{Transport: silentTransport{c.answer, podYAML("a", "i:1")}}}, HTTPCheck: time.Hour, ObjectsOnly: c.objectsOnly,
 				Deliver: func(u Update) {
 					names := []string{}
 					for _, p := range u.Pods {

@@ -168,6 +168,9 @@ func list(dir string, all bool) (listing, error) {
 		return listing{}, err
 	}
 	for _, e := range entries {
+		if !e.IsDir() && manifest.IsKustomization(e.Name()) {
+			return listing{}, fmt.Errorf("it has a %s, so that the manifests in it are not those that are to run: kubectl kustomize makes them", e.Name())
+		}
 		if !manifest.IsManifest(e.Name(), all) {
 			if !e.IsDir() && manifest.IsSkipped(e.Name(), all) {
 				l.skipped = append(l.skipped, e.Name())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -110,5 +111,25 @@ func TestFIFOIsNotOpened(t *testing.T) {
 	// It took the place of a file after the directory was listed.
 	if f := readEntry(filepath.Dir(fifo), entry{name: "pod.yaml"}); !errors.Is(f.Err, bounded.ErrNotRegular) {
 		t.Errorf("%+v", f)
+	}
+}
+
+// The manifests beside a file of kustomize are not those that are to run: a directory in which
+// one appears keeps the pods that it had.
+func TestKustomizationStopsDirectoryFromBeingFollowed(t *testing.T) {
+	dir := t.TempDir()
+	writeTo(t, filepath.Join(dir, "a.yaml"), podYAML("a", "i:1"))
+	if r := readPath(t.Context(), dir, false); r.Err != nil || len(r.Files) != 1 {
+		t.Fatalf("%v, %d files", r.Err, len(r.Files))
+	}
+	for _, name := range []string{"kustomization.yaml", "Kustomization"} {
+		path := filepath.Join(dir, name)
+		writeTo(t, path, "resources: [a.yaml]\n")
+		if r := readPath(t.Context(), dir, false); r.Err == nil || !strings.Contains(r.Err.Error(), "it has a "+name) {
+			t.Errorf("%s: %v", name, r.Err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

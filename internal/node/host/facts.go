@@ -37,6 +37,13 @@ func Name() string {
 	return strings.ToLower(name)
 }
 
+// LacksSELinux reports whether the kernel runs without SELinux. It is known in a container, too,
+// which does not see SELinux' own file system; not where there is no /proc.
+func LacksSELinux() bool {
+	known, err := os.ReadFile("/proc/filesystems")
+	return err == nil && !strings.Contains(string(known), "\tselinuxfs\n")
+}
+
 // nodeIPs returns the address of the default route, and one of the other family
 // if there is any; without a route, the first address that is not a loopback
 // address, and without that the loopback address, so that a pod of the host

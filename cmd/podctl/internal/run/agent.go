@@ -31,13 +31,8 @@ type agentOptions struct {
 	runtimeOptions
 	// manifests are the sources that are followed; of configFrom no pods and
 	// no workloads are read.
-	manifests, configFrom []string
-	// replicas, strict and accounts are those of manifestOptions.
-	replicas int
-	strict   bool
-	accounts serviceAccounts
-	// allFiles and skipUnknown: see manifest.LoadOptions.
-	allFiles, skipUnknown bool
+	manifests []string
+	loadOptions
 	// fileCheck and httpCheck are the periods in which sources are read again.
 	fileCheck, httpCheck time.Duration
 	// drain: pods are terminated within drainTimeout when the agent exits.
@@ -81,8 +76,7 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 		Flags: append(append(append(flags, shell.NoHeadersFlag()), housekeepingFlags()...), runtimeFlags()...),
 		Action: func(c *cli.Context) error {
 			o := agentOptions{
-				Globals: shell.ReadGlobals(c), manifests: c.StringSlice("manifests"), configFrom: c.StringSlice("config-from"),
-				replicas: c.Int("replicas"), strict: c.Bool("strict"), allFiles: c.Bool(allFilesName), skipUnknown: c.Bool(skipUnknownName),
+				Globals: shell.ReadGlobals(c), manifests: c.StringSlice("manifests"),
 				fileCheck: c.Duration("file-check-frequency"), httpCheck: c.Duration("http-check-frequency"),
 				observe: c.Bool("observe"), killUnknown: c.String("adopt-runtime") == "kill", drain: c.Bool("drain"), drainTimeout: c.Duration("drain-timeout"),
 			}
@@ -90,7 +84,7 @@ func agentCommand(e *shell.Env) *cmdline.Command {
 			if o.runtimeOptions, err = readRuntimeOptions(c); err != nil {
 				return err
 			}
-			if o.accounts, err = readServiceAccounts(c); err != nil {
+			if o.loadOptions, err = readLoadOptions(c); err != nil {
 				return err
 			}
 			if o.house, err = readHousekeeping(c); err != nil {
@@ -122,8 +116,6 @@ func (o agentOptions) check() error {
 		return &shell.UsageError{Message: "--observe runs no pods and takes no manifests", Advice: "omit --manifests and --config-from, or --observe"}
 	case len(o.manifests) == 0 && !o.observe:
 		return &shell.UsageError{Message: "no manifests given", Advice: "podctl agent --manifests DIR"}
-	case o.replicas < 1:
-		return shell.Usagef("--replicas %d is less than 1", o.replicas)
 	case o.fileCheck <= 0:
 		return shell.Usagef("--file-check-frequency %s is not positive", o.fileCheck)
 	case o.httpCheck <= 0:
@@ -173,7 +165,7 @@ func prepareAgent(ctx context.Context, e *shell.Env, o agentOptions) (a *agent, 
 	}()
 	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
-		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.Put, TokenFile: o.accounts.file,
+		Instance: agentName, Sources: o.sources(), KillUnknown: o.killUnknown, Events: events.Put, TokenFile: o.tokenFile,
 	}))
 	if held, ok := errors.AsType[*owner.HeldError](err); ok {
 		return nil, secondAgent(held)

@@ -50,8 +50,7 @@ func (a *agent) run(ctx context.Context) error {
 		following.Go(func() {
 			source.Follow(ctx, name, source.Options{
 				ObjectsOnly: slices.Contains(a.opts.configFrom, name),
-				Replicas:    a.opts.replicas, Strict: a.opts.strict, ServiceAccounts: a.opts.accounts.kind,
-				AllFiles: a.opts.allFiles, SkipUnknownKinds: a.opts.skipUnknown, Hostname: a.session.Facts.Name,
+				Load:        a.opts.manifest, Strict: a.opts.strict,
 				FileCheck: a.opts.fileCheck, HTTPCheck: a.opts.httpCheck,
 				RanManifest: func(p *manifest.Pod) bool { return a.session.RanManifest(p.UID, p.Document) },
 				Deliver: func(u source.Update) {

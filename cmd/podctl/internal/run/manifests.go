@@ -15,17 +15,19 @@ import (
 
 // manifestOptions are the options of the commands that read manifests.
 type manifestOptions struct {
-	paths      []string
+	paths []string
+	loadOptions
+	objectsComplete bool
+}
+
+// loadOptions say how manifests are read, once or, by an agent, again and again.
+type loadOptions struct {
 	configFrom []string
-	replicas   int
+	manifest   manifest.LoadOptions
 	// strict treats warnings as errors.
 	strict bool
-	// accounts is what becomes of the tokens of service accounts.
-	accounts serviceAccounts
-	// allFiles and skipUnknown: see manifest.LoadOptions.
-	allFiles, skipUnknown bool
-	// objectsComplete: see manifest.LoadOptions.ObjectsComplete.
-	objectsComplete bool
+	// tokenFile has the token of service accounts, if one is provided.
+	tokenFile string
 }
 
 // manifestFlags are the flags of readManifestOptions.
@@ -57,25 +59,34 @@ func skipUnknownFlag() cli.Flag {
 	return &cli.BoolFlag{Name: skipUnknownName, Usage: "skip objects of kinds that podctl does not know, with a warning"}
 }
 
-func readManifestOptions(c *cli.Context) (manifestOptions, error) {
-	r := manifestOptions{paths: c.Args().Slice(), configFrom: c.StringSlice("config-from"), replicas: c.Int("replicas"), strict: c.Bool("strict"), allFiles: c.Bool(allFilesName), skipUnknown: c.Bool(skipUnknownName)}
-	switch {
-	case len(r.paths) == 0:
-		return manifestOptions{}, &shell.UsageError{Message: "no manifest given", Advice: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
-	case r.replicas < 1:
-		return manifestOptions{}, shell.Usagef("--replicas %d is less than 1", r.replicas)
+func readManifestOptions(c *cli.Context) (o manifestOptions, err error) {
+	if o.paths = c.Args().Slice(); len(o.paths) == 0 {
+		return o, &shell.UsageError{Message: "no manifest given", Advice: "podctl " + c.Command.Name + " " + c.Command.ArgsUsage}
 	}
-	var err error
-	r.accounts, err = readServiceAccounts(c)
-	return r, err
+	o.loadOptions, err = readLoadOptions(c)
+	return o, err
+}
+
+func readLoadOptions(c *cli.Context) (o loadOptions, err error) {
+	o = loadOptions{configFrom: c.StringSlice("config-from"), strict: c.Bool("strict"), manifest: onThisMachine()}
+	o.manifest.Replicas, o.manifest.AllFiles, o.manifest.SkipUnknownKinds = c.Int("replicas"), c.Bool(allFilesName), c.Bool(skipUnknownName)
+	if o.manifest.Replicas < 1 {
+		return o, shell.Usagef("--replicas %d is less than 1", o.manifest.Replicas)
+	}
+	o.manifest.ServiceAccounts, o.tokenFile, err = readServiceAccounts(c)
+	return o, err
+}
+
+// onThisMachine returns the options of pods that run on this machine.
+func onThisMachine() manifest.LoadOptions {
+	return manifest.LoadOptions{Hostname: host.Name(), NoSELinux: host.LacksSELinux()}
 }
 
 // load reads the manifests.
 func (r manifestOptions) load(ctx context.Context, e *shell.Env) (*manifest.Set, error) {
-	set, err := manifest.Load(ctx, r.paths, manifest.LoadOptions{
-		Stdin: e.In, Replicas: r.replicas, ConfigFrom: r.configFrom, ServiceAccounts: r.accounts.kind,
-		AllFiles: r.allFiles, SkipUnknownKinds: r.skipUnknown, ObjectsComplete: r.objectsComplete, Hostname: host.Name(),
-	})
+	opts := r.manifest
+	opts.Stdin, opts.ConfigFrom, opts.ObjectsComplete = e.In, r.configFrom, r.objectsComplete
+	set, err := manifest.Load(ctx, r.paths, opts)
 	if r.strict {
 		err = strictly(set, err)
 	}

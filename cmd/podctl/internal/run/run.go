@@ -133,7 +133,7 @@ func Copied(ctx context.Context, e *shell.Env, copied look.Copied) error {
 	return runRun(ctx, &fed, runOptions{
 		Globals: copied.Globals, wait: waitComplete,
 		runtimeOptions:  runtimeOptions{besideKubelet: copied.BesideKubelet, credentials: copied.Credentials},
-		manifestOptions: manifestOptions{paths: []string{"-"}, replicas: 1},
+		manifestOptions: manifestOptions{paths: []string{"-"}, loadOptions: loadOptions{manifest: onThisMachine()}},
 	})
 }
 
@@ -156,7 +156,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 	}
 	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
-		Instance: shell.InstanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.accounts.file,
+		Instance: shell.InstanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.tokenFile,
 	}))
 	if err != nil {
 		return nil, err

@@ -10,14 +10,6 @@ import (
 	"github.com/podctl/podctl/internal/node/volume"
 )
 
-// serviceAccounts is what becomes of the tokens of service accounts. The zero value
-// refuses volumes that have one.
-type serviceAccounts struct {
-	kind manifest.ServiceAccounts
-	// file has the token, if one is provided.
-	file string
-}
-
 const serviceAccountFlagName = "service-account"
 
 func serviceAccountFlag() cli.Flag {
@@ -27,19 +19,21 @@ func serviceAccountFlag() cli.Flag {
 	}
 }
 
-func readServiceAccounts(c *cli.Context) (serviceAccounts, error) {
+// readServiceAccounts returns what becomes of the tokens of service accounts, and the file
+// that has one.
+func readServiceAccounts(c *cli.Context) (_ manifest.ServiceAccounts, file string, err error) {
 	switch value := c.String(serviceAccountFlagName); {
 	case !c.IsSet(serviceAccountFlagName):
-		return serviceAccounts{}, nil
+		return manifest.AccountsRefused, "", nil
 	case value == "":
-		return serviceAccounts{}, shell.Usagef("--%s is empty: ignore or a file", serviceAccountFlagName)
+		return 0, "", shell.Usagef("--%s is empty: ignore or a file", serviceAccountFlagName)
 	case value == "ignore":
-		return serviceAccounts{kind: manifest.AccountsIgnored}, nil
+		return manifest.AccountsIgnored, "", nil
 	default:
 		if _, err := volume.ReadToken(value); err != nil {
-			return serviceAccounts{}, shell.Usagef("--%s: %v", serviceAccountFlagName, err)
+			return 0, "", shell.Usagef("--%s: %v", serviceAccountFlagName, err)
 		}
 		file, err := filepath.Abs(value)
-		return serviceAccounts{kind: manifest.AccountsProvided, file: file}, err
+		return manifest.AccountsProvided, file, err
 	}
 }
