@@ -32,7 +32,7 @@ parse() {
 	[[ $# -eq 0 ]] || shift
 	while (($#)); do
 		case $1 in
-		containerd | containerd-1.7 | containerd-distro | crio | crio-events | kubelet | kubelet-crio | kubelet-sim) KIND=$1 CHOSEN=yes ;;
+		containerd | containerd-2.2 | containerd-1.7 | containerd-distro | crio | crio-events | kubelet | kubelet-crio | kubelet-sim) KIND=$1 CHOSEN=yes ;;
 		--name) NAME=${2:?--name needs a value} CHOSEN=yes && shift ;;
 		--name=*) NAME=${1#--name=} CHOSEN=yes ;;
 		--all) ALL=yes ;;
@@ -93,7 +93,8 @@ is_running() {
 
 # systemd_cgroups reports whether the cgroup driver is systemd. The cgroup root of
 # a private kubelet is not a unit of systemd, so that it uses cgroupfs everywhere.
-systemd_cgroups() { [[ -d /run/systemd/system ]] && ! has_kubelet; }
+# PODCTL_DEV_CGROUPS=cgroupfs is for tests of that driver where systemd runs.
+systemd_cgroups() { [[ -d /run/systemd/system && ${PODCTL_DEV_CGROUPS:-} != cgroupfs ]] && ! has_kubelet; }
 
 # has_kubelet reports whether a kubelet is beside the runtime.
 has_kubelet() { [[ $KIND == kubelet* ]]; }

@@ -1,8 +1,10 @@
 # shellcheck shell=bash
-# containerd 2.4.2 and 1.7.35 from the Go module proxy, and the distribution's.
+# containerd 2.4.2, 2.2.9 and 1.7.35 from the Go module proxy, and the distribution's.
 
 CONTAINERD_VERSION=v2.4.2
 CONTAINERD_DIR=$CACHE/containerd-$CONTAINERD_VERSION
+CONTAINERD_2_2_VERSION=v2.2.9
+CONTAINERD_2_2_DIR=$CACHE/containerd-$CONTAINERD_2_2_VERSION
 CONTAINERD_1_7_VERSION=v1.7.35
 CONTAINERD_1_7_DIR=$CACHE/containerd-$CONTAINERD_1_7_VERSION
 # The first runc that can give a pod user ids of its own is 1.2; Debian 12 has
@@ -12,10 +14,13 @@ RUNC_DIR=$CACHE/runc-$RUNC_VERSION
 # The snapshotters that need C or a device are left out.
 CONTAINERD_TAGS=no_aufs,no_btrfs,no_devmapper,no_zfs
 
-install_containerd() {
+install_containerd() { install_containerd_2 "$CONTAINERD_VERSION"; }
+install_containerd_2_2() { install_containerd_2 "$CONTAINERD_2_2_VERSION"; }
+
+install_containerd_2() {
 	install_common
-	[[ -d $CONTAINERD_DIR ]] || say "building containerd $CONTAINERD_VERSION, once: this takes a minute or two"
-	once "$CONTAINERD_DIR" go_install_containerd || unsupported "cannot build containerd $CONTAINERD_VERSION"
+	[[ -d $CACHE/containerd-$1 ]] || say "building containerd $1, once: this takes a minute or two"
+	once "$CACHE/containerd-$1" go_install_containerd "$1" || unsupported "cannot build containerd $1"
 	(install_runc) || say "no runc $RUNC_VERSION: no pods with user namespaces"
 	(install_crun) || say "no crun: no handler crun"
 }
@@ -31,12 +36,10 @@ go_install_runc() {
 }
 
 go_install_containerd() {
-	local module=github.com/containerd/containerd/v2
-	cd / && env CGO_ENABLED=0 GOFLAGS='' GOBIN="$1" go install -trimpath -tags "$CONTAINERD_TAGS" \
-		-ldflags "-X $module/version.Version=$CONTAINERD_VERSION" \
-		"$module/cmd/containerd@$CONTAINERD_VERSION" \
-		"$module/cmd/containerd-shim-runc-v2@$CONTAINERD_VERSION" \
-		"$module/cmd/ctr@$CONTAINERD_VERSION"
+	local version=$1 module=github.com/containerd/containerd/v2
+	cd / && env CGO_ENABLED=0 GOFLAGS='' GOBIN="$2" go install -trimpath -tags "$CONTAINERD_TAGS" \
+		-ldflags "-X $module/version.Version=$version" \
+		"$module/cmd/containerd@$version" "$module/cmd/containerd-shim-runc-v2@$version" "$module/cmd/ctr@$version"
 }
 
 install_containerd_1_7() {
@@ -59,6 +62,7 @@ install_containerd_distro() {
 }
 
 command_containerd() { printf '%s\n' "$CONTAINERD_DIR/containerd" --config "$RUN/config.toml"; }
+command_containerd_2_2() { printf '%s\n' "$CONTAINERD_2_2_DIR/containerd" --config "$RUN/config.toml"; }
 command_containerd_1_7() { printf '%s\n' "$CONTAINERD_1_7_DIR/containerd" --config "$RUN/config.toml"; }
 command_containerd_distro() { printf '%s\n' "$(command -v containerd)" --config "$RUN/config.toml"; }
 
@@ -112,6 +116,7 @@ configure_containerd() {
 	! has_crun || handler io.containerd.cri.v1.runtime crun "$(oci_runtime crun)"
 }
 
+configure_containerd_2_2() { configure_containerd; }
 configure_containerd_distro() { write_containerd_1_toml; }
 configure_containerd_1_7() { write_containerd_1_toml; }
 
@@ -184,10 +189,12 @@ snapshotter() {
 }
 
 load_images_containerd() { import_images "$CONTAINERD_DIR/ctr"; }
+load_images_containerd_2_2() { import_images "$CONTAINERD_2_2_DIR/ctr"; }
 load_images_containerd_1_7() { import_images "$CONTAINERD_1_7_DIR/ctr"; }
 load_images_containerd_distro() { import_images ctr; }
 
 load_containerd() { import "$CONTAINERD_DIR/ctr" "$1"; }
+load_containerd_2_2() { import "$CONTAINERD_2_2_DIR/ctr" "$1"; }
 load_containerd_1_7() { import "$CONTAINERD_1_7_DIR/ctr" "$1"; }
 load_containerd_distro() { import ctr "$1"; }
 

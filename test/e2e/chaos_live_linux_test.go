@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/bare"
 )
 
@@ -107,8 +107,8 @@ func newChaos(t *testing.T, a *agentPlace, disk string, seed uint64) *chaos {
 		agentPlace: a, disk: disk, rng: rand.New(rand.NewPCG(seed, 0)),
 		wanted: map[string]chaosPod{}, counts: map[string]int{}, deleted: map[string]bool{},
 	}
-	if out, err := exec.Command("go", "build", "-o", a.path("mark/life"), "../live/life").CombinedOutput(); err != nil {
-		t.Fatalf("build life: %v\n%s", err, out)
+	if err := live.Build(a.path("mark/life"), "./test/live/life"); err != nil {
+		t.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", a.path("root"), "tmpfs", 0, "size=16m"); err != nil {
 		t.Fatal(err)

@@ -29,11 +29,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "podctl")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/podctl")
-	build.Dir = "../.."                               // with the versions of the module that users install
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released: it runs in a container without a C library
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build podctl: %v\n%s", err, out)
+	if err := live.Build(binary, "./cmd/podctl"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.RemoveAll(dir)
 		os.Exit(1)
 	}

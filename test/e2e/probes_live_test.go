@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,10 +51,8 @@ func TestProbes(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
 		health := p.path("mark") + "/health"
-		build := exec.Command("go", "build", "-o", health, "../live/health")
-		build.Env = append(build.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build health: %v\n%s", err, out)
+		if err := live.Build(health, "./test/live/health"); err != nil {
+			t.Fatal(err)
 		}
 		// Its certificate is self-signed, and it redirects to another page.
 		host := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

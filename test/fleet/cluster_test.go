@@ -17,6 +17,7 @@ import (
 
 	"github.com/podctl/podctl/internal/fleet"
 	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/image"
 )
 
@@ -218,10 +219,8 @@ func (c cluster) write(name, text string) string {
 func (c cluster) builds() {
 	c.t.Helper()
 	binary := filepath.Join(c.dir, "kubectl-podctl")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/podctl")
-	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		c.t.Fatalf("build podctl: %v\n%s", err, out)
+	if err := live.Build(binary, "./cmd/podctl"); err != nil {
+		c.t.Fatal(err)
 	}
 	img, err := image.Podctl(binary)
 	if err != nil {

@@ -296,6 +296,25 @@ func find(file string) (string, error) {
 	return "", err
 }
 
+// Build builds a program of this repository, such as ./cmd/podctl, static as podctl is
+// released: it runs in a container without a C library. A machine without Go has those of
+// the directory PODCTL_LIVE_PROGRAMS, which another one built.
+func Build(file, pkg string) error {
+	root, err := find("go.work")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-o", file, pkg)
+	if dir := os.Getenv("PODCTL_LIVE_PROGRAMS"); dir != "" {
+		cmd = exec.Command("cp", filepath.Join(dir, filepath.Base(pkg)), file)
+	}
+	cmd.Dir, cmd.Env = filepath.Dir(root), append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	}
+	return nil
+}
+
 func skipUnlessHost(t testing.TB) {
 	t.Helper()
 	switch {

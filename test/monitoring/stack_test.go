@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/sys/ownsocket"
+	"github.com/podctl/podctl/test/live"
 )
 
 // waitLimit bounds each wait of the test.
@@ -40,10 +40,8 @@ func observer(t *testing.T) (rt *sim.Runtime, address string) {
 	t.Helper()
 	dir := t.TempDir()
 	podctl := filepath.Join(dir, "podctl")
-	build := exec.Command("go", "build", "-o", podctl, "./cmd/podctl")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := live.Build(podctl, "./cmd/podctl"); err != nil {
+		t.Fatal(err)
 	}
 	rt = sim.New(sim.Options{})
 	t.Cleanup(rt.Close)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
+	"github.com/podctl/podctl/test/live"
 	terminal "github.com/podctl/podctl/test/pty"
 )
 
@@ -18,10 +19,8 @@ func kubectl(t *testing.T) func(args ...string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
 	program, config := filepath.Join(dir, "kubectl-podctl"), filepath.Join(dir, "config")
-	build := exec.Command("go", "build", "-o", program, "./cmd/podctl")
-	build.Dir = "../.." // with the versions of the module that users install
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build podctl: %v\n%s", err, out)
+	if err := live.Build(program, "./cmd/podctl"); err != nil {
+		t.Fatal(err)
 	}
 	s := clustertest.Start(clustertest.Options{Nodes: []clustertest.Node{{Name: "n1", Run: shell}}})
 	t.Cleanup(s.Close)
