@@ -34,7 +34,7 @@ func everyCall(t *testing.T, c *Client) {
 	check(nil, err)
 	_, err = c.Status(ctx)
 	check(nil, err)
-	check(c.CgroupDriver(ctx))
+	check(c.CgroupDrivers(ctx))
 	check(c.PullImage(ctx, "busybox", sandboxConfig("p", 0), nil))
 	check(c.ImageStatus(ctx, "busybox"))
 	sb, id := runPod(t, c, "p", "sleep", "3600")
@@ -293,12 +293,12 @@ func TestRuntimeStatus(t *testing.T) {
 		if err != nil || !s.Runtime.OK || s.Network.OK || s.Network.Reason != "NetworkPluginNotReady" || len(s.Others) != 1 || len(s.Handlers) != 2 {
 			t.Errorf("%+v, %v", s, err)
 		}
-		if driver, err := c.CgroupDriver(t.Context()); driver != "cgroupfs" || err != nil {
-			t.Errorf("cgroup driver %q, %v", driver, err)
+		if d, err := c.CgroupDrivers(t.Context()); d.Of("") != "cgroupfs" || !d.Named || err != nil {
+			t.Errorf("cgroup drivers %+v, %v", d, err)
 		}
 		r.Inject(`method=RuntimeConfig nth=1 error=Unimplemented message="unknown method RuntimeConfig"`)
-		if _, err := c.CgroupDriver(t.Context()); !errors.Is(err, ErrUnsupported) {
-			t.Errorf("runtime without RuntimeConfig: %v", err)
+		if d, err := c.CgroupDrivers(t.Context()); d.Of("") != "" || d.Named || err != nil {
+			t.Errorf("runtime without RuntimeConfig: %+v, %v", d, err)
 		}
 	})
 	if s := runtimeStatus(&runtimeapi.StatusResponse{}); s.Runtime.OK || s.Network.OK || s.Network.Reason != "Missing" {

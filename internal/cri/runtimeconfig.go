@@ -1,8 +1,12 @@
 package cri
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -23,6 +27,14 @@ type RuntimeConfig struct {
 	// namespaces.
 	StateDir        string `json:"stateDir"`
 	NetNSInStateDir bool   `json:"netnsMountsUnderStateDir"`
+	// Containerd has the handlers of containerd.
+	Containerd struct {
+		DefaultRuntimeName string
+		Runtimes           map[string]struct {
+			RuntimeType string
+			Options     json.RawMessage
+		}
+	} `json:"containerd"`
 	// CRIO is nil for another runtime.
 	CRIO *ConfigOfCRIO `json:"crio"`
 	// CNI is the network configuration that containerd has loaded, nil for another runtime.
@@ -32,7 +44,9 @@ type RuntimeConfig struct {
 // ConfigOfCRIO is the configuration of CRI-O.
 type ConfigOfCRIO struct {
 	EnablePodEvents bool
-	CDISpecDirs     []string
+	// CgroupManagerName is its cgroup driver.
+	CgroupManagerName string
+	CDISpecDirs       []string
 	// ContainerExitsDir is where its conmons report exits, NamespacesDir where it has the
 	// namespaces of pods.
 	ContainerExitsDir, NamespacesDir string
@@ -86,4 +100,75 @@ func ReadRuntimeConfig(info map[string]string) (c RuntimeConfig) {
 		c.CNI = &cni
 	}
 	return c
+}
+
+// The cgroup drivers, as the CRI's RuntimeConfig names them.
+const (
+	DriverCgroupfs = "cgroupfs"
+	DriverSystemd  = "systemd"
+)
+
+// CgroupDrivers are the drivers with which a runtime makes the cgroups of containers:
+// cgroupfs or systemd.
+type CgroupDrivers struct {
+	// Default is that of the default handler and of those that do not have another, "" if the
+	// runtime does not say.
+	Default string
+	// ByHandler are those of handlers which name one.
+	ByHandler map[string]string
+	// Named: Default is the answer to RuntimeConfig, which a kubelet asks, too.
+	Named bool
+}
+
+// Of returns the driver of a handler, "" is the default one.
+func (d CgroupDrivers) Of(handler string) string { return cmp.Or(d.ByHandler[handler], d.Default) }
+
+// Others are the handlers with another driver than the default one, sorted.
+func (d CgroupDrivers) Others() (handlers []string) {
+	for handler, driver := range d.ByHandler {
+		if driver != d.Default {
+			handlers = append(handlers, handler)
+		}
+	}
+	slices.Sort(handlers)
+	return handlers
+}
+
+// CgroupDrivers asks which drivers the runtime uses. containerd before 2.0 shows them in its
+// verbose status only; a later one names that of its default handler, and handlers may
+// differ.
+func (c *Client) CgroupDrivers(ctx context.Context) (CgroupDrivers, error) {
+	r, err := c.runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{})
+	if err != nil && !errors.Is(err, ErrUnsupported) {
+		return CgroupDrivers{}, err
+	}
+	config, shownErr := c.RuntimeConfig(ctx)
+	d := config.cgroupDrivers()
+	if r.GetLinux() != nil {
+		d.Default, d.Named = strings.ToLower(r.GetLinux().GetCgroupDriver().String()), true
+		return d, nil
+	}
+	return d, shownErr
+}
+
+// cgroupDrivers are those that a verbose status shows.
+func (c RuntimeConfig) cgroupDrivers() CgroupDrivers {
+	d := CgroupDrivers{ByHandler: map[string]string{}}
+	if c.CRIO != nil {
+		d.Default = c.CRIO.CgroupManagerName
+	}
+	for name, handler := range c.Containerd.Runtimes {
+		var options struct{ SystemdCgroup *bool }
+		if json.Unmarshal(handler.Options, &options) != nil {
+			options.SystemdCgroup = nil
+		}
+		switch set := options.SystemdCgroup; {
+		case set != nil && *set:
+			d.ByHandler[name] = DriverSystemd
+		case set != nil || strings.HasPrefix(handler.RuntimeType, "io.containerd.runc."):
+			d.ByHandler[name] = DriverCgroupfs
+		}
+	}
+	d.Default = cmp.Or(d.Default, d.ByHandler[c.Containerd.DefaultRuntimeName])
+	return d
 }

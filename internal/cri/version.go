@@ -97,21 +97,6 @@ func missing(condition string) Condition {
 	return Condition{Type: condition, Reason: "Missing", Message: "the runtime does not report " + condition}
 }
 
-// CgroupDriver asks which driver the runtime uses: "cgroupfs" or "systemd".
-// Where the runtime cannot tell (containerd before 2.0), it is ErrUnsupported.
-func (c *Client) CgroupDriver(ctx context.Context) (string, error) {
-	r, err := c.runtime.RuntimeConfig(ctx, &runtimeapi.RuntimeConfigRequest{})
-	if err != nil {
-		return "", err
-	}
-	if r.GetLinux() == nil {
-		e := answerError("RuntimeConfig", "", "the runtime does not name its cgroup driver")
-		e.kinds = []error{ErrUnsupported}
-		return "", e
-	}
-	return strings.ToLower(r.GetLinux().GetCgroupDriver().String()), nil
-}
-
 // BroadcastsEvents reports whether the runtime is known to give each of its
 // events to every subscriber. containerd before 2.0 is not one of these: there
 // a second subscriber takes the first one's events.

@@ -165,6 +165,9 @@ func (f *runtimeFeatures) checkClasses(ctx context.Context, pods []*v1.Pod, decl
 	return errors.Join(errs...)
 }
 
+// RuntimeHandler returns the runtime handler of a pod, "" for the default one.
+func (n *Node) RuntimeHandler(p *v1.Pod) string { return n.features.handlerOf(p) }
+
 // CheckRuntimeClasses returns which of the pods name a runtime handler that the runtime
 // does not have; declared are the objects beside them.
 func (n *Node) CheckRuntimeClasses(ctx context.Context, pods []*v1.Pod, declared *pod.Objects) error {

@@ -66,7 +66,7 @@ func (h syncHost) Annotations(p *v1.Pod) (map[string]string, error) {
 }
 
 // RuntimeHandler implements podsync.Host.
-func (h syncHost) RuntimeHandler(p *v1.Pod) string { return h.n.features.handlerOf(p) }
+func (h syncHost) RuntimeHandler(p *v1.Pod) string { return h.n.RuntimeHandler(p) }
 
 // Features implements podsync.Host.
 func (h syncHost) Features(ctx context.Context, handler string) (podsync.Features, error) {

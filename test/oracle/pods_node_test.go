@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -67,14 +66,14 @@ func newHost(t *testing.T, rt *live.Instance, recorded *render.Node) *host {
 	h.facts.Name, h.facts.HugePageSizes = nodeName, machine.HugePageSizes
 
 	client := h.connect(t, rt.Endpoint)
-	driver, err := client.CgroupDriver(t.Context())
+	drivers, err := client.CgroupDrivers(t.Context())
 	client.Close()
-	if err != nil && !errors.Is(err, cri.ErrUnsupported) { // then it is cgroupfs
+	if err != nil {
 		t.Fatal(err)
 	}
 	// A root of its own: other tests look for leftover files in podctl's.
 	root := fmt.Sprintf("podctltest%d", os.Getpid())
-	if h.cgroups, err = cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(driver)}); err != nil {
+	if h.cgroups, err = cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(drivers.Default)}); err != nil {
 		t.Fatal(err)
 	}
 	before := rt.Traces(dir)

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/opencontainers/cgroups"
-	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -19,34 +17,60 @@ func (m *Manager) Leftover(uid types.UID) (l Leftover, ok bool, err error) {
 	if err := checkElement("uid", string(uid)); err != nil {
 		return Leftover{}, false, nil // no name of a pod cgroup of podctl
 	}
-	l, _, err = m.leftover(uid)
+	all, err := m.leftovers(uid)
 	if err != nil {
 		return Leftover{}, false, fmt.Errorf("examine pod cgroup: %w", err)
 	}
-	return l, l.inodes != "", nil
+	if len(all) == 0 {
+		return Leftover{}, false, nil
+	}
+	return all[0].Leftover, true, nil
 }
 
-// leftover returns the leftover cgroup of a pod, the zero Leftover if it is not one.
-func (m *Manager) leftover(uid types.UID) (Leftover, cgroups.Manager, error) {
-	for _, parent := range parents(m.root) {
+// opened is a leftover that can be removed, in the tree of a driver.
+type opened struct {
+	Leftover
+	driver Driver
+	cgroups.Manager
+}
+
+// leftovers returns the leftover cgroups of a pod: it may have one of each driver.
+func (m *Manager) leftovers(uid types.UID) (all []opened, err error) {
+	parents, err := m.parents()
+	if err != nil {
+		return nil, err
+	}
+	for _, parent := range parents {
 		c, err := m.open(parent.child(podPrefix+string(uid)), Limits{})
 		if err != nil {
-			return Leftover{}, nil, err
+			return nil, err
 		}
-		dirs := existing(c)
-		if len(dirs) == 0 {
-			continue
+		inodes, err := emptyAndMarked(existing(c))
+		switch {
+		case err != nil && !vanished(err):
+			return nil, err
+		case err == nil && inodes != "":
+			all = append(all, opened{Leftover{UID: uid, inodes: inodes}, parent.driver, c})
 		}
-		inodes, err := emptyAndMarked(dirs)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-			err = nil // it is being removed
-		}
-		if inodes == "" || err != nil {
-			return Leftover{}, nil, err
-		}
-		return Leftover{UID: uid, inodes: inodes}, c, nil
 	}
-	return Leftover{}, nil, nil
+	return all, nil
+}
+
+// removeOtherTree removes the leftover of a pod that was made with another driver than its own,
+// and the empty parents there: the runtime has changed its driver since. The lock is held.
+func (m *Manager) removeOtherTree(own Driver, uid types.UID) error {
+	trees, err := m.trees()
+	if err != nil || !slices.ContainsFunc(trees, func(d Driver) bool { return d != own }) {
+		return err
+	}
+	all, err := m.leftovers(uid)
+	errs := []error{err}
+	for _, l := range all {
+		if l.driver != own {
+			errs = append(errs, l.Destroy())
+		}
+	}
+	return errors.Join(append(errs, m.removeEmptyParents(func(d Driver) bool { return d != own }))...)
 }
 
 // emptyAndMarked returns the inodes of directories that podctl made and that have no
@@ -79,10 +103,13 @@ func (m *Manager) RemoveLeftover(ctx context.Context, l Leftover) error {
 		return fmt.Errorf("remove leftover cgroup of pod %s: %w", l.UID, err)
 	}
 	defer unlock()
-	now, c, err := m.leftover(l.UID)
-	if err == nil && now == l {
-		err = c.Destroy()
+	all, err := m.leftovers(l.UID)
+	if i := slices.IndexFunc(all, func(now opened) bool { return now.Leftover == l }); i >= 0 {
+		err = all[i].Destroy()
 		m.reweigh()
+		if err == nil && all[i].driver != m.driver {
+			err = m.removeEmptyParents(func(d Driver) bool { return d != m.driver })
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("remove leftover cgroup of pod %s: %w", l.UID, err)

@@ -11,8 +11,10 @@ import (
 type Options struct {
 	// Root names the cgroup above all pods, one element; "" is DefaultRoot.
 	Root string
-	// Driver is the runtime's (RuntimeConfig); "" is Cgroupfs.
-	Driver Driver
+	// Driver is the runtime's; "" is Cgroupfs. DriverOf returns that of a pod, whose runtime
+	// handler may have another one; nil is Driver for all.
+	Driver   Driver
+	DriverOf func(*v1.Pod) Driver
 	// RunDir is a directory that only podctl can open, the same for all podctls
 	// of a host: a lock on it keeps them apart. "" keeps only the goroutines of this
 	// process apart.
@@ -29,6 +31,9 @@ func (o *Options) complete() error {
 	if o.Driver == "" {
 		o.Driver = Cgroupfs
 	}
+	if o.DriverOf == nil {
+		o.DriverOf = func(*v1.Pod) Driver { return o.Driver }
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -40,4 +45,4 @@ func (o *Options) complete() error {
 
 // Parent returns the cgroup of the pod as the runtime is told it: see the function
 // Parent.
-func (m *Manager) Parent(p *v1.Pod) string { return Parent(m.root, m.driver, p) }
+func (m *Manager) Parent(p *v1.Pod) string { return Parent(m.root, m.driverOf(p), p) }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/opencontainers/cgroups"
 	"github.com/opencontainers/cgroups/manager"
+	"github.com/opencontainers/cgroups/systemd"
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,13 +26,14 @@ import (
 // Manager makes and removes the cgroups of pods. It holds no state but its
 // settings, and where the hierarchies are.
 type Manager struct {
-	root    string
-	driver  Driver
-	unified bool
-	runDir  string
-	log     *slog.Logger
-	// rootPaths are the root's directories by controller, for which the library looks
-	// through all mounts. Slices are left to the library.
+	root     string
+	driver   Driver
+	driverOf func(*v1.Pod) Driver
+	unified  bool
+	runDir   string
+	log      *slog.Logger
+	// rootPaths are the root's directories by controller with Cgroupfs, for which the library
+	// looks through all mounts. Slices are left to the library.
 	rootPaths func() (map[string]string, error)
 }
 
@@ -40,9 +42,9 @@ func New(o Options) (*Manager, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("open cgroups: %w", err)
 	}
-	m := &Manager{root: o.Root, driver: o.Driver, unified: cgroups.IsCgroup2UnifiedMode(), runDir: o.RunDir, log: o.Log}
+	m := &Manager{root: o.Root, driver: o.Driver, driverOf: o.DriverOf, unified: cgroups.IsCgroup2UnifiedMode(), runDir: o.RunDir, log: o.Log}
 	m.rootPaths = sync.OnceValues(func() (map[string]string, error) {
-		c, err := manager.New(&cgroups.Cgroup{Path: name{m.root}.path(m.driver), Resources: m.resources(Limits{}, nil)})
+		c, err := manager.New(&cgroups.Cgroup{Path: name{m.root}.path(Cgroupfs), Resources: m.resources(Limits{}, nil)})
 		if err != nil {
 			return nil, err
 		}
@@ -58,18 +60,24 @@ func (m *Manager) Ensure(ctx context.Context, p *v1.Pod) error {
 	if err := checkElement("uid", string(p.UID)); err != nil {
 		return fmt.Errorf("make pod cgroup: %w", err)
 	}
-	parent := parentOf(m.root, p)
-	n := parent.child(podPrefix + string(p.UID))
+	parent := group{m.driverOf(p), parentOf(m.root, p)}
+	if parent.driver == Systemd && !systemd.IsRunningSystemd() {
+		return errors.New("make pod cgroup: the runtime uses the cgroup driver systemd, and systemd does not run here")
+	}
+	g := parent.child(podPrefix + string(p.UID))
 	unlock, err := m.lock(ctx)
 	if err == nil {
 		defer unlock()
-		err = m.ensureWithParents(parent, n, p)
+		err = m.ensureWithParents(parent, g, p)
 	}
 	if err != nil {
-		return fmt.Errorf("make pod cgroup %s: %w", n.path(m.driver), err)
+		return fmt.Errorf("make pod cgroup %s: %w", g.path(), err)
 	}
-	if parent[len(parent)-1] == burstable {
+	if parent.name[len(parent.name)-1] == burstable {
 		m.reweigh()
+	}
+	if err := m.removeOtherTree(g.driver, p.UID); err != nil {
+		m.log.Warn("remove cgroup of another driver", "uid", p.UID, "err", err)
 	}
 	return nil
 }
@@ -79,9 +87,9 @@ const ensureAttempts = 10
 
 // ensureWithParents makes the pod's cgroup and its parents. A podctl with another run
 // directory, and so another lock, may remove parents that hold no pod yet.
-func (m *Manager) ensureWithParents(parent, n name, p *v1.Pod) error {
+func (m *Manager) ensureWithParents(parent, g group, p *v1.Pod) error {
 	known := inodes{}
-	for _, each := range []name{{m.root}, parent, n} {
+	for _, each := range []group{{g.driver, name{m.root}}, parent, g} {
 		c, err := m.open(each, Limits{})
 		if err != nil {
 			return err
@@ -91,7 +99,7 @@ func (m *Manager) ensureWithParents(parent, n name, p *v1.Pod) error {
 	var err error
 	for range ensureAttempts {
 		if err = m.ensureParents(parent, known); err == nil {
-			err = m.ensure(n, PodLimits(p), requested(p), known)
+			err = m.ensure(g, PodLimits(p), requested(p), known)
 		}
 		if !vanished(err) {
 			break
@@ -106,13 +114,13 @@ func (m *Manager) ensureWithParents(parent, n name, p *v1.Pod) error {
 }
 
 // ensureParents makes the root and, below it, the parent of a class.
-func (m *Manager) ensureParents(parent name, known inodes) error {
+func (m *Manager) ensureParents(parent group, known inodes) error {
 	var limits Limits
-	if parent[len(parent)-1] == besteffort {
+	if parent.name[len(parent.name)-1] == besteffort {
 		limits.CPUShares = pod.MinCPUShares
 	}
-	if len(parent) > 1 {
-		if err := m.ensureUnbounded(name{m.root}, Limits{}, known); err != nil {
+	if len(parent.name) > 1 {
+		if err := m.ensureUnbounded(group{parent.driver, name{m.root}}, Limits{}, known); err != nil {
 			return err
 		}
 	}
@@ -123,22 +131,22 @@ func (m *Manager) ensureParents(parent name, known inodes) error {
 const unboundedHugepages = int64(1) << 62
 
 // ensureUnbounded makes a parent, which leaves huge pages to its pods.
-func (m *Manager) ensureUnbounded(n name, l Limits, known inodes) error {
+func (m *Manager) ensureUnbounded(g group, l Limits, known inodes) error {
 	l.Hugepages = map[int64]int64{}
 	for _, size := range cgroups.HugePageSizes() {
 		l.Hugepages[pageSize(size)] = unboundedHugepages
 	}
-	return m.ensure(n, l, isParent, known)
+	return m.ensure(g, l, isParent, known)
 }
 
 // ensure makes a cgroup and marks with a text those of its directories that are not
 // known. One whose directories are all known, or marked, is left as it is.
-func (m *Manager) ensure(n name, l Limits, mark string, known inodes) error {
-	c, err := m.open(n, l)
+func (m *Manager) ensure(g group, l Limits, mark string, known inodes) error {
+	c, err := m.open(g, l)
 	if err != nil {
 		return err
 	}
-	made := m.hasControllers(n)
+	made := m.hasControllers(g)
 	for _, dir := range c.GetPaths() {
 		made = made && (known.has(dir) || marked(dir))
 	}
@@ -162,15 +170,45 @@ func (m *Manager) ensure(n name, l Limits, mark string, known inodes) error {
 	}
 	m.mark(unknown, mark)
 	if err := c.Set(m.resources(l, c)); err != nil {
-		m.log.Warn("set cgroup limits", "cgroup", n.path(m.driver), "err", err)
+		m.log.Warn("set cgroup limits", "cgroup", g.path(), "err", err)
 	}
 	return nil
+}
+
+// trees are the drivers with which the root was made: both where the runtime has changed its
+// driver, or has a handler with another one.
+func (m *Manager) trees() ([]Driver, error) {
+	paths, err := m.rootPaths()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc([]Driver{Cgroupfs, Systemd}, func(d Driver) bool {
+		for _, dir := range paths {
+			if cgroups.PathExists(filepath.Join(filepath.Dir(dir), name{m.root}.path(d))) {
+				return false
+			}
+		}
+		return true
+	}), nil
+}
+
+// parents returns the cgroups that hold pods, the root of each tree last.
+func (m *Manager) parents() (all []group, err error) {
+	trees, err := m.trees()
+	for _, d := range trees {
+		all = append(all, group{d, name{m.root, besteffort}}, group{d, name{m.root, burstable}}, group{d, name{m.root}})
+	}
+	return all, err
 }
 
 // List returns every pod that has a cgroup, whichever program created it.
 func (m *Manager) List() ([]types.UID, error) {
 	found := map[types.UID]bool{}
-	for _, parent := range parents(m.root) {
+	parents, err := m.parents()
+	if err != nil {
+		return nil, fmt.Errorf("list pod cgroups: %w", err)
+	}
+	for _, parent := range parents {
 		c, err := m.open(parent, Limits{})
 		if err != nil {
 			return nil, fmt.Errorf("list pod cgroups: %w", err)
@@ -181,7 +219,7 @@ func (m *Manager) List() ([]types.UID, error) {
 				return nil, fmt.Errorf("list pod cgroups: %w", err)
 			}
 			for _, e := range entries {
-				if uid, ok := podUID(e.Name(), m.driver); ok && e.IsDir() {
+				if uid, ok := podUID(e.Name(), parent.driver); ok && e.IsDir() {
 					found[uid] = true
 				}
 			}
@@ -191,24 +229,24 @@ func (m *Manager) List() ([]types.UID, error) {
 }
 
 // open returns the library's view of a cgroup, which need not exist.
-func (m *Manager) open(n name, l Limits) (cgroups.Manager, error) {
+func (m *Manager) open(g group, l Limits) (cgroups.Manager, error) {
 	config := &cgroups.Cgroup{
-		Systemd:   m.driver == Systemd,
+		Systemd:   g.driver == Systemd && systemd.IsRunningSystemd(), // else what an earlier one left
 		Resources: m.resources(l, nil),
 	}
 	if !config.Systemd {
-		config.Path = n.path(m.driver)
+		config.Path = g.path()
 		root, err := m.rootPaths()
 		if err != nil {
 			return nil, err
 		}
-		paths, below := maps.Clone(root), filepath.Join(n[1:]...)
+		paths := maps.Clone(root)
 		for controller, dir := range paths {
-			paths[controller] = filepath.Join(dir, below)
+			paths[controller] = filepath.Join(filepath.Dir(dir), g.path())
 		}
 		return manager.NewWithPaths(config, paths)
 	}
-	dir, slice := path.Split(n.path(m.driver))
+	dir, slice := path.Split(g.path())
 	if config.Parent, config.Name = path.Base(dir), slice; dir == "/" {
 		config.Parent = "-.slice"
 	}
@@ -259,11 +297,11 @@ func inodeOf(dir string) (string, error) {
 
 // hasControllers reports whether a v2 cgroup has all controllers that the root
 // has and pods need.
-func (m *Manager) hasControllers(n name) bool {
+func (m *Manager) hasControllers(g group) bool {
 	if !m.unified {
 		return true
 	}
-	have := controllers(filepath.Join(Mounts, n.path(m.driver)))
+	have := controllers(filepath.Join(Mounts, g.path()))
 	for _, c := range controllers(Mounts) {
 		if slices.Contains(neededControllers, c) && !slices.Contains(have, c) {
 			return false

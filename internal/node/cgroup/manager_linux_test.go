@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,7 @@ func onThisHost(t *testing.T) *Manager {
 		t.Skipf("cannot make cgroups here: %v", err)
 	}
 	t.Cleanup(func() {
-		c, err := m.open(name{m.root}, Limits{})
+		c, err := m.open(group{Cgroupfs, name{m.root}}, Limits{})
 		if err == nil {
 			err = c.Destroy()
 		}
@@ -50,7 +51,7 @@ func onThisHost(t *testing.T) *Manager {
 // dirs are the directories of a cgroup, in all hierarchies.
 func dirs(t *testing.T, m *Manager, n name) []string {
 	t.Helper()
-	c, err := m.open(n, Limits{})
+	c, err := m.open(group{Cgroupfs, n}, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func dirs(t *testing.T, m *Manager, n name) []string {
 // says that this host has no such file.
 func control(t *testing.T, m *Manager, n name, controller, v1File, v2File string) (value string, missing bool) {
 	t.Helper()
-	c, err := m.open(n, Limits{})
+	c, err := m.open(group{Cgroupfs, n}, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestEnsureKeepsExistingCgroup(t *testing.T) {
 	if err := m.Ensure(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	c, err := m.open(n, Limits{})
+	c, err := m.open(group{Cgroupfs, n}, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestRemoveKillsRemainingProcesses(t *testing.T) {
 	}
 	n := name{m.root, besteffort, "podx"}
 	// A container that the runtime forgot, with a process in it.
-	if err := m.ensure(n.child("forgotten"), Limits{}, isParent, nil); err != nil {
+	if err := m.ensure(group{Cgroupfs, n}.child("forgotten"), Limits{}, isParent, nil); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sleep", "600")
@@ -242,7 +243,7 @@ func TestRemoveSparesPodctl(t *testing.T) {
 func TestRemoveEmptyParentsOfPodctl(t *testing.T) {
 	m := onThisHost(t)
 	// Another program's root, with our pod in it.
-	c, err := m.open(name{m.root}, Limits{})
+	c, err := m.open(group{Cgroupfs, name{m.root}}, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,10 +278,80 @@ func TestRemoveEmptyParentsOfPodctl(t *testing.T) {
 	step("no pod", false)
 }
 
+// A node changes its driver: what the other driver's tree has goes with the pods, and its root.
+func TestTreeOfOtherDriverIsSwept(t *testing.T) {
+	m := onThisHost(t)
+	parent := group{Systemd, name{m.root, burstable}}
+	makeOther := func(uid string) {
+		t.Helper()
+		if err := m.ensureWithParents(parent, parent.child("pod"+uid), burstablePod(uid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func(when string) {
+		t.Helper()
+		trees, err := m.trees()
+		if err != nil || slices.Contains(trees, Systemd) {
+			t.Errorf("%s: trees %v, %v", when, trees, err)
+		}
+	}
+	makeOther("x")
+	makeOther("y")
+	if listed, err := m.List(); err != nil || !slices.Equal(listed, []types.UID{"x", "y"}) {
+		t.Errorf("listed %v, %v", listed, err)
+	}
+	if err := m.Ensure(t.Context(), burstablePod("x")); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := m.leftovers("x"); err != nil || len(l) != 1 || l[0].driver != Cgroupfs {
+		t.Errorf("x: %+v, %v", l, err)
+	}
+	l, ok, err := m.Leftover("y")
+	if err != nil || !ok {
+		t.Fatalf("y: %v, %v", ok, err)
+	}
+	if err := m.RemoveLeftover(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	gone("its leftovers are removed")
+	makeOther("x")
+	if err := m.Ensure(t.Context(), burstablePod("x")); err != nil {
+		t.Fatal(err)
+	}
+	gone("its pod has another cgroup")
+	makeOther("x")
+	if err := m.Remove(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RemoveEmptyParents(); err != nil {
+		t.Fatal(err)
+	}
+	gone("its pod is removed")
+}
+
+// Each pod has the driver of its runtime handler.
+func TestDriverOfPod(t *testing.T) {
+	m, err := New(Options{Root: "r", Driver: Cgroupfs, DriverOf: func(p *v1.Pod) Driver {
+		if p.UID == "s" {
+			return Systemd
+		}
+		return Cgroupfs
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "cgroupfs", "/r/burstable/podc", m.Parent(burstablePod("c")))
+	diff(t, "systemd", "/r.slice/r-burstable.slice/r-burstable-pods.slice", m.Parent(burstablePod("s")))
+}
+
 // A podctl of the same run directory has the same lock; one of another has not.
 func TestEnsureWhileParentsAreRemoved(t *testing.T) {
 	t.Run("same lock", func(t *testing.T) { testParentsVanish(t, (*Manager).RemoveEmptyParents) })
-	t.Run("other lock", func(t *testing.T) { testParentsVanish(t, (*Manager).removeEmptyParents) })
+	t.Run("other lock", func(t *testing.T) {
+		testParentsVanish(t, func(m *Manager) error {
+			return m.removeEmptyParents(func(Driver) bool { return true })
+		})
+	})
 }
 
 func testParentsVanish(t *testing.T, remove func(*Manager) error) {
@@ -306,7 +377,7 @@ func testParentsVanish(t *testing.T, remove func(*Manager) error) {
 		}
 		parent := parentOf(m.root, p)
 		for _, n := range []name{{m.root}, parent, parent.child("podx")} {
-			c, err := m.open(n, Limits{})
+			c, err := m.open(group{Cgroupfs, n}, Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,8 +15,8 @@ import (
 // Manager makes and removes the cgroups of pods; there are none on this
 // system.
 type Manager struct {
-	root   string
-	driver Driver
+	root     string
+	driverOf func(*v1.Pod) Driver
 }
 
 var errNeedsLinux = errors.New("pod cgroups need linux")

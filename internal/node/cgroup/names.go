@@ -51,6 +51,16 @@ func (n name) path(d Driver) string {
 	return full
 }
 
+// group is a cgroup in the spelling of a driver.
+type group struct {
+	driver Driver
+	name   name
+}
+
+func (g group) child(element string) group { return group{g.driver, g.name.child(element)} }
+
+func (g group) path() string { return g.name.path(g.driver) }
+
 // podUID returns the UID in a directory's name, false if it is not a pod's.
 func podUID(dir string, d Driver) (types.UID, bool) {
 	if d == Systemd {
@@ -85,11 +95,6 @@ func uidOf(group string) (uid types.UID, ok bool) {
 	return uid, true
 }
 
-// parents returns the cgroups that hold pods, the root last.
-func parents(root string) []name {
-	return []name{{root, besteffort}, {root, burstable}, {root}}
-}
-
 const (
 	burstable  = "burstable"
 	besteffort = "besteffort"
@@ -112,6 +117,19 @@ func parentOf(root string, p *v1.Pod) name {
 // (pkg/kubelet/cm/pod_container_manager_linux.go).
 func Parent(root string, d Driver, p *v1.Pod) string {
 	return parentOf(root, p).child(podPrefix + string(p.UID)).path(d)
+}
+
+// DriverOfRefusal returns the driver that a runtime uses, by the words with which it refuses the
+// spelling of the other one; ok is false for other words. containerd with Cgroupfs refuses none.
+func DriverOfRefusal(text string) (d Driver, ok bool) {
+	switch {
+	case strings.Contains(text, `expected cgroupsPath to be of format "slice:prefix:name"`),
+		strings.Contains(text, "configured with systemd cgroup manager, but did not receive slice as parent"):
+		return Systemd, true
+	case strings.Contains(text, "configured with cgroupfs cgroup manager, but received slice as parent"):
+		return Cgroupfs, true
+	}
+	return "", false
 }
 
 // checkElement refuses what would leave the tree, or could not be read back

@@ -87,8 +87,21 @@ func TestPodUIDFromDirectory(t *testing.T) {
 	}
 }
 
+func TestDriverOfRefusal(t *testing.T) {
+	for text, want := range map[string]Driver{
+		`OCI runtime create failed: runc create failed: expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/podctl-1/pod2/3" instead: unknown`: Systemd,
+		"cri-o configured with systemd cgroup manager, but did not receive slice as parent: /podctl-1/pod2":                                                                    Systemd,
+		"cri-o configured with cgroupfs cgroup manager, but received slice as parent: /a.slice":                                                                                Cgroupfs,
+		"systemd not running on this host, cannot use systemd cgroups manager":                                                                                                 "",
+	} {
+		if got, ok := DriverOfRefusal(text); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v", text, got, ok)
+		}
+	}
+}
+
 func TestRejectPathsOutsideTree(t *testing.T) {
-	for _, bad := range []string{"", ".", "..", "a/b", "../x", "a_b", "a b", "a\x00", "é"} {
+	for _, bad := range []string{"", ".", "..", "a/b", "../x", "a_b", "a b", "a\x00", "é", "a.slice", "a.scope"} {
 		if checkElement("uid", bad) == nil {
 			t.Errorf("%q is accepted", bad)
 		}

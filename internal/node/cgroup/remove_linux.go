@@ -43,10 +43,14 @@ func (m *Manager) Remove(ctx context.Context, uid types.UID) error {
 		return nil
 	}
 	var errs []error
-	for _, parent := range parents(m.root) {
-		n := parent.child(podPrefix + string(uid))
-		if err := m.remove(n); err != nil {
-			errs = append(errs, fmt.Errorf("remove pod cgroup %s: %w", n.path(m.driver), err))
+	parents, err := m.parents()
+	if err != nil {
+		errs = append(errs, fmt.Errorf("remove pod cgroup: %w", err))
+	}
+	for _, parent := range parents {
+		g := parent.child(podPrefix + string(uid))
+		if err := m.remove(g); err != nil {
+			errs = append(errs, fmt.Errorf("remove pod cgroup %s: %w", g.path(), err))
 		}
 	}
 	if unlock, err := m.lock(ctx); err == nil {
@@ -56,8 +60,8 @@ func (m *Manager) Remove(ctx context.Context, uid types.UID) error {
 	return errors.Join(errs...)
 }
 
-func (m *Manager) remove(n name) error {
-	c, err := m.open(n, Limits{})
+func (m *Manager) remove(g group) error {
+	c, err := m.open(g, Limits{})
 	if err != nil {
 		return err
 	}
@@ -133,26 +137,31 @@ func (m *Manager) RemoveEmptyParents() error {
 		return fmt.Errorf("remove empty cgroups: %w", err)
 	}
 	defer unlock()
-	return m.removeEmptyParents()
+	return m.removeEmptyParents(func(Driver) bool { return true })
 }
 
-func (m *Manager) removeEmptyParents() error {
-	var errs []error
-	for _, n := range parents(m.root) {
-		if err := m.removeEmpty(n); err != nil {
-			errs = append(errs, fmt.Errorf("remove cgroup %s: %w", n.path(m.driver), err))
+// removeEmptyParents removes those in the trees of the drivers that are chosen.
+func (m *Manager) removeEmptyParents(chosen func(Driver) bool) error {
+	parents, err := m.parents()
+	errs := []error{err}
+	for _, g := range parents {
+		if !chosen(g.driver) {
+			continue
+		}
+		if err := m.removeEmpty(g); err != nil {
+			errs = append(errs, fmt.Errorf("remove cgroup %s: %w", g.path(), err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (m *Manager) removeEmpty(n name) error {
-	c, err := m.open(n, Limits{})
+func (m *Manager) removeEmpty(g group) error {
+	c, err := m.open(g, Limits{})
 	if err != nil {
 		return err
 	}
 	dirs := existing(c)
-	if m.driver == Systemd {
+	if g.driver == Systemd {
 		// A slice is stopped as a whole, so it must be empty and ours
 		// everywhere.
 		for _, dir := range dirs {

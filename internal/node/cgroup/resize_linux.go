@@ -98,7 +98,7 @@ func (m *Manager) openPod(p *v1.Pod) (cgroups.Manager, error) {
 	if err := checkElement("uid", string(p.UID)); err != nil {
 		return nil, err
 	}
-	return m.open(parentOf(m.root, p).child(podPrefix+string(p.UID)), Limits{})
+	return m.open(group{m.driverOf(p), parentOf(m.root, p)}.child(podPrefix+string(p.UID)), Limits{})
 }
 
 // reader reads files of one cgroup, and keeps the first error.

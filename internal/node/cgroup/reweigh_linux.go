@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,31 +26,35 @@ func requested(p *v1.Pod) string {
 // made is left alone. The lock is held. What fails is logged: the pods run all
 // the same, and the next burstable pod that comes, or pod that goes, tries again.
 func (m *Manager) reweigh() {
-	n := name{m.root, burstable}
-	c, err := m.open(n, Limits{})
+	trees, err := m.trees()
+	for _, d := range trees {
+		err = errors.Join(err, m.reweighTree(group{d, name{m.root, burstable}}))
+	}
 	if err != nil {
-		m.log.Warn("set the weight of burstable pods", "cgroup", n.path(m.driver), "err", err)
-		return
+		m.log.Warn("set the weight of burstable pods", "err", err)
+	}
+}
+
+func (m *Manager) reweighTree(g group) error {
+	c, err := m.open(g, Limits{})
+	if err != nil {
+		return err
 	}
 	for _, dir := range existing(c) {
-		if !marked(dir) {
-			continue
+		if marked(dir) {
+			return c.Set(m.resources(Limits{CPUShares: uint64(pod.CPUShares(requestedBelow(dir, g.driver)))}, nil))
 		}
-		l := Limits{CPUShares: uint64(pod.CPUShares(m.requestedBelow(dir)))}
-		if err := c.Set(m.resources(l, nil)); err != nil {
-			m.log.Warn("set the weight of burstable pods", "cgroup", n.path(m.driver), "err", err)
-		}
-		return
 	}
+	return nil
 }
 
 // requestedBelow adds up what the pods in a directory request. One without a
 // mark that says it counts as nothing.
-func (m *Manager) requestedBelow(dir string) int64 {
+func requestedBelow(dir string, d Driver) int64 {
 	entries, _ := os.ReadDir(dir) // it has gone, and its weight with it
 	var sum int64
 	for _, e := range entries {
-		if _, ok := podUID(e.Name(), m.driver); !ok || !e.IsDir() {
+		if _, ok := podUID(e.Name(), d); !ok || !e.IsDir() {
 			continue
 		}
 		mark := make([]byte, 32)

@@ -21,9 +21,7 @@ func (s *Syncer) Cleanup(ctx context.Context, p *v1.Pod, st *pod.Status) (res Re
 	defer s.maskResult(p.UID, &res, &err)
 	res.Status = s.publish(p, orEmpty(p, st), true, nil)
 	if err := s.opt.Volumes.Unmount(ctx, p.UID); err != nil {
-		if ctx.Err() == nil {
-			s.failed(p, event.FailedUnmount, opCleanup, event.LayerVolume, err, "Unable to remove volumes: %v", err)
-		}
+		s.failed(ctx, p, event.FailedUnmount, opCleanup, event.LayerVolume, err, "Unable to remove volumes: %v", err)
 		return res, event.At(event.LayerVolume, fmt.Errorf("clean up pod: unmount volumes: %w", err))
 	}
 	if err := s.opt.Cgroups.Remove(ctx, p.UID); err != nil {

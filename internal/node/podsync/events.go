@@ -1,6 +1,7 @@
 package podsync
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -20,8 +21,12 @@ func (s *Syncer) warn(p *v1.Pod, container, reason, format string, args ...any) 
 	s.opt.Host.Event(p, event.Event{Container: container, Warning: true, Reason: reason, Message: fmt.Sprintf(format, args...)})
 }
 
-// failed sends a warning about a step of an operation that failed in a layer.
-func (s *Syncer) failed(p *v1.Pod, reason, op string, layer event.Layer, err error, format string, args ...any) {
+// failed sends a warning about a step of an operation that failed in a layer, unless the
+// operation was interrupted.
+func (s *Syncer) failed(ctx context.Context, p *v1.Pod, reason, op string, layer event.Layer, err error, format string, args ...any) {
+	if ctx.Err() != nil {
+		return
+	}
 	s.opt.Host.Event(p, event.Event{
 		Warning: true, Reason: reason, Message: fmt.Sprintf(format, args...),
 		Failure: &event.Failure{Op: op, Layer: layer, Text: err.Error()},

@@ -40,9 +40,9 @@ func (r *run) mount(ctx context.Context) error {
 	for _, e := range splitJoined(err) {
 		var worded interface{ EventMessage() string }
 		if errors.As(e, &worded) {
-			r.failed(r.p, event.FailedMount, opSync, event.LayerVolume, e, "%s", worded.EventMessage())
+			r.failed(ctx, r.p, event.FailedMount, opSync, event.LayerVolume, e, "%s", worded.EventMessage())
 		} else {
-			r.failed(r.p, event.FailedMount, opSync, event.LayerVolume, e, "Unable to attach or mount volumes: %v", e)
+			r.failed(ctx, r.p, event.FailedMount, opSync, event.LayerVolume, e, "Unable to attach or mount volumes: %v", e)
 		}
 		var harmless interface{ Harmless() bool }
 		if !errors.As(e, &harmless) || !harmless.Harmless() {

@@ -8,6 +8,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
@@ -39,9 +40,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		r.warn(r.p, "", event.DNSForming, "%s", warning)
 	}
 	if err := r.runSandbox(ctx); err != nil {
-		if ctx.Err() == nil {
-			r.failed(r.p, event.FailedSandbox, opSync, event.LayerSandbox, err, "Failed to create pod sandbox: %s", cause(err))
-		}
+		r.failed(ctx, r.p, event.FailedSandbox, opSync, event.LayerSandbox, err, "Failed to create pod sandbox: %s", cause(err))
 		return event.At(event.LayerSandbox, err)
 	}
 	if pod.IsHostNetwork(r.p) {
@@ -54,7 +53,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		Sandboxes: []*pod.Sandbox{{ID: r.sandboxID, Attempt: r.sandbox.Metadata.Attempt, State: pod.Running}},
 	})
 	if err != nil {
-		r.failed(r.p, event.FailedStatus, opSync, event.LayerStatus, err, "Unable to get pod sandbox status: %v", err)
+		r.failed(ctx, r.p, event.FailedStatus, opSync, event.LayerStatus, err, "Unable to get pod sandbox status: %v", err)
 		return event.At(event.LayerStatus, fmt.Errorf("read sandbox: %w", err))
 	}
 	r.ips = st.IPs
@@ -90,6 +89,9 @@ func (r *run) runSandbox(ctx context.Context) error {
 		if err == nil {
 			r.sandboxID, r.sandbox = id, cfg
 			return nil
+		}
+		if driver, refused := cgroup.DriverOfRefusal(err.Error()); refused {
+			return fmt.Errorf("the runtime uses the cgroup driver %s, and podctl another one: give --cgroup-driver %[1]s, or restart podctl if the runtime has changed: %w", driver, err)
 		}
 		if !errors.Is(err, fs.ErrExist) || try == maxReserved {
 			return err

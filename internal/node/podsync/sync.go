@@ -79,7 +79,7 @@ func (s *Syncer) networkReady(ctx context.Context, p *v1.Pod) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("sync pod: %w", err)
 		}
-		s.failed(p, event.NetworkNotReady, opSync, event.LayerNetwork, err, "network is not ready: %v", err)
+		s.failed(ctx, p, event.NetworkNotReady, opSync, event.LayerNetwork, err, "network is not ready: %v", err)
 		return event.At(event.LayerNetwork, fmt.Errorf("sync pod: %w: %w", ErrNetworkNotReady, err))
 	}
 	return nil
@@ -141,12 +141,12 @@ func (r *run) carryOut(ctx context.Context) error {
 
 // sign writes the pod's record before anything else is created, so that it is found
 // after a crash.
-func (r *run) sign(context.Context) error {
+func (r *run) sign(ctx context.Context) error {
 	if !r.plan.Starts() {
 		return nil
 	}
 	if err := r.opt.Host.Sign(r.p); err != nil {
-		r.failed(r.p, event.Failed, opSync, event.LayerHost, err, "error making pod data directories: %v", err)
+		r.failed(ctx, r.p, event.Failed, opSync, event.LayerHost, err, "error making pod data directories: %v", err)
 		return event.At(event.LayerHost, fmt.Errorf("record the pod: %w", err))
 	}
 	return nil
@@ -165,7 +165,7 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 	}
 	if err := r.opt.Cgroups.Ensure(ctx, r.p); err != nil {
-		r.failed(r.p, event.FailedCgroup, opSync, event.LayerCgroup, err, "unable to ensure pod container exists: %v", err)
+		r.failed(ctx, r.p, event.FailedCgroup, opSync, event.LayerCgroup, err, "unable to ensure pod container exists: %v", err)
 		return event.At(event.LayerCgroup, fmt.Errorf("make pod cgroup: %w", err))
 	}
 	if err := os.MkdirAll(r.opt.Node.LogDirectory(r.p), 0o755); err != nil {

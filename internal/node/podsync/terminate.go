@@ -28,7 +28,7 @@ func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (res Result, 
 			return res, fmt.Errorf("terminate pod: %w", ctx.Err())
 		}
 		err := joinErrors(errs, s.opt.Now())
-		s.failed(p, event.FailedKillPod, opTerminate, event.LayerOf(err), err, "error killing pod: %v", err)
+		s.failed(ctx, p, event.FailedKillPod, opTerminate, event.LayerOf(err), err, "error killing pod: %v", err)
 		return res, fmt.Errorf("terminate pod: %w", err)
 	}
 	stopped, err := in.Fresh(ctx)
@@ -62,9 +62,7 @@ func (s *Syncer) TerminateRuntime(ctx context.Context, p *pod.Pod, grace int64) 
 		return nil
 	}
 	err := joinErrors(errs, s.opt.Now())
-	if ctx.Err() == nil {
-		s.failed(v, event.FailedKillPod, opTerminate, event.LayerOf(err), err, "error killing pod: %v", err)
-	}
+	s.failed(ctx, v, event.FailedKillPod, opTerminate, event.LayerOf(err), err, "error killing pod: %v", err)
 	return fmt.Errorf("terminate runtime pod: %w", err)
 }
 

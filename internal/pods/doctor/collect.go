@@ -24,6 +24,8 @@ type Options struct {
 	Podctls []string
 	// Leaks looks for what has leaked.
 	Leaks *leak.Finder
+	// CgroupDriver is the one that the user gave, "" for the runtime's.
+	CgroupDriver string
 	// Podctl is the version of this program.
 	Podctl string
 	// Dirs are podctl's directories, by what is kept there.
@@ -63,8 +65,9 @@ func Collect(ctx context.Context, o Options) Facts {
 // readRuntime asks the runtime about itself.
 func (o Options) readRuntime(ctx context.Context, f *Facts) {
 	r := &f.Runtime
+	r.GivenDriver = o.CgroupDriver
 	r.Status, r.StatusErr = o.Client.Status(ctx)
-	r.Driver, r.DriverErr = o.Client.CgroupDriver(ctx)
+	r.Drivers, r.DriverErr = o.Client.CgroupDrivers(ctx)
 	shown, err := o.Client.RuntimeConfig(ctx)
 	if err != nil {
 		return // as the status

@@ -30,9 +30,11 @@ type Runtime struct {
 	Version   cri.Version
 	Status    cri.RuntimeStatus
 	StatusErr error
-	// Driver is its cgroup driver.
-	Driver    string
-	DriverErr error
+	// Drivers are its cgroup drivers; GivenDriver is the one that the user told podctl to use, ""
+	// for none.
+	Drivers     cri.CgroupDrivers
+	DriverErr   error
+	GivenDriver string
 	// Events is nil if its event stream opens; Probed is false if it was not opened.
 	Events error
 	Probed bool

@@ -115,26 +115,43 @@ func checkOOM(f Facts, r *report) {
 }
 
 func checkCgroupDriver(f Facts, r *report) {
-	driver, err := f.Runtime.Driver, f.Runtime.DriverErr
-	kubelet := f.Kubelet.CgroupDriver
+	drivers, given, kubelet := f.Runtime.Drivers, f.Runtime.GivenDriver, f.Kubelet.CgroupDriver
+	driver := drivers.Default
 	switch {
-	case errors.Is(err, cri.ErrUnsupported) && f.Kubelet.PID != 0 && kubelet != "":
-		r.warn("compare them: SystemdCgroup of containerd, cgroupDriver of the kubelet", "%s does not name its cgroup driver; the kubelet beside it is configured for %s", f.Runtime.Version, kubelet)
+	case f.Runtime.DriverErr != nil:
+		r.warn("", "the runtime's cgroup driver cannot be read: %v", f.Runtime.DriverErr)
 		return
-	case errors.Is(err, cri.ErrUnsupported):
-		r.info("%s does not name its cgroup driver; podctl assumes cgroupfs, unless --cgroup-driver says otherwise", f.Runtime.Version)
+	case driver == "" && given != "":
+		r.info("%s does not name its cgroup driver; podctl is told to use %s", f.Runtime.Version, given)
 		return
-	case err != nil:
-		r.warn("", "the runtime's cgroup driver cannot be read: %v", err)
+	case driver == "" && kubelet != "":
+		r.warn("compare them: the runtime's configuration, cgroupDriver of the kubelet", "%s does not name its cgroup driver; podctl takes %s, for which the kubelet beside it is configured", f.Runtime.Version, kubelet)
 		return
-	case f.Host.Systemd && driver == "cgroupfs":
-		r.warn("configure the runtime for the systemd driver", "the runtime uses cgroupfs on a host whose cgroups systemd manages: two managers of one tree")
+	case driver == "":
+		assumed, is := cri.DriverCgroupfs, "is not"
+		if f.Host.Systemd {
+			assumed, is = cri.DriverSystemd, "is"
+		}
+		r.warn("--cgroup-driver, or PODCTL_CGROUP_DRIVER", "%s does not name its cgroup driver; podctl assumes %s, as systemd %s the first process", f.Runtime.Version, assumed, is)
 		return
-	case !f.Host.Systemd && driver == "systemd" && f.Host.Err == nil:
+	case given != "" && given != driver:
+		r.fail("leave out --cgroup-driver and PODCTL_CGROUP_DRIVER", "the runtime uses %s, and podctl is told to use %s", driver, given)
+		return
+	case !f.Host.Systemd && driver == cri.DriverSystemd && f.Host.Err == nil:
 		r.fail("configure the runtime for the cgroupfs driver", "the runtime uses the systemd driver on a host without systemd")
 		return
-	case f.Kubelet.PID != 0 && kubelet != "" && kubelet != driver:
+	case kubelet != "" && kubelet != driver && !drivers.Named:
+		r.fail("configure both for the systemd driver: SystemdCgroup of containerd, cgroupDriver of the kubelet", "the runtime uses %s, and the kubelet (pid %d) %s", driver, f.Kubelet.PID, kubelet)
+		return
+	case f.Host.Systemd && driver == cri.DriverCgroupfs:
+		r.warn("configure the runtime for the systemd driver", "the runtime uses cgroupfs on a host whose cgroups systemd manages: two managers of one tree")
+		return
+	case kubelet != "" && kubelet != driver:
 		r.info("the runtime uses %s; the kubelet is configured for %s and follows the runtime since v1.34", driver, kubelet)
+		return
+	}
+	if others := drivers.Others(); len(others) > 0 {
+		r.info("%s; %s with handler %s", driver, drivers.Of(others[0]), strings.Join(others, ", "))
 		return
 	}
 	r.ok("%s", driver)

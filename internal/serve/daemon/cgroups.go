@@ -14,7 +14,9 @@ import (
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // CgroupOptions say where pod cgroups are.
@@ -24,9 +26,11 @@ type CgroupOptions struct {
 	Root string
 	// Runtime is the id of the runtime, "" for that of its endpoint.
 	Runtime string
-	// Driver is cgroupfs or systemd, "" for the one that the runtime names. A
-	// runtime that names none is taken to use cgroupfs, as the kubelet does.
+	// Driver is cgroupfs or systemd, "" for the one of the runtime: see CgroupDrivers.
 	Driver string
+	// Handler returns the runtime handler of a pod, which may have a driver of its own; nil is
+	// the default one for all.
+	Handler func(*v1.Pod) string
 	// RunDir is podctl's run directory, the one of all runtimes.
 	RunDir string
 	Log    *slog.Logger
@@ -37,14 +41,41 @@ func OpenCgroups(ctx context.Context, client *cri.Client, o CgroupOptions) (node
 	if client.Endpoint().Runtime == cri.SimEndpoint || client.Connected().Name == sim.Name {
 		return NoCgroups{}, nil
 	}
-	if o.Driver == "" {
-		var err error
-		if o.Driver, err = client.CgroupDriver(ctx); err != nil && !errors.Is(err, cri.ErrUnsupported) {
-			return nil, err
-		}
+	drivers, err := cgroupDrivers(ctx, client, o)
+	if err != nil {
+		return nil, err
 	}
 	root := cmp.Or(o.Root, host.CgroupRoot(cmp.Or(o.Runtime, host.RuntimeID(client.Endpoint().Runtime))))
-	return cgroup.New(cgroup.Options{Root: root, Driver: cgroup.Driver(o.Driver), RunDir: o.RunDir, Log: o.Log})
+	options := cgroup.Options{Root: root, Driver: cgroup.Driver(drivers.Default), RunDir: o.RunDir, Log: o.Log}
+	if o.Handler != nil {
+		options.DriverOf = func(p *v1.Pod) cgroup.Driver { return cgroup.Driver(drivers.Of(o.Handler(p))) }
+	}
+	return cgroup.New(options)
+}
+
+// cgroupDrivers returns the given driver, else those of the runtime. If it does not say, that of
+// a kubelet which uses it, else what systemd as the first process suggests: the runtime may
+// refuse it then.
+func cgroupDrivers(ctx context.Context, client *cri.Client, o CgroupOptions) (cri.CgroupDrivers, error) {
+	if o.Driver != "" {
+		return cri.CgroupDrivers{Default: o.Driver}, nil
+	}
+	drivers, err := client.CgroupDrivers(ctx)
+	if err != nil && !errors.Is(err, cri.ErrUnsupported) || drivers.Default != "" {
+		return drivers, err
+	}
+	assumed, why := cri.DriverCgroupfs, "systemd is not the first process"
+	if proc.Default.Comm(1) == "systemd" {
+		assumed, why = cri.DriverSystemd, "systemd is the first process"
+	}
+	if k, err := kubelet.Find(ctx, client.Endpoint().Runtime); err == nil && k != nil && k.CgroupDriver() != "" {
+		assumed, why = k.CgroupDriver(), "the kubelet that uses it is configured so"
+	}
+	if o.Log != nil {
+		o.Log.Warn("the runtime does not name its cgroup driver: see --cgroup-driver", "assumed", assumed, "because", why)
+	}
+	drivers.Default = assumed
+	return drivers, nil
 }
 
 // NoCgroups is for a simulated runtime, whose containers have no processes.

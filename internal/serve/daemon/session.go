@@ -240,7 +240,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	if err != nil {
 		return err
 	}
-	cgroups, err := OpenCgroups(ctx, s.Client, CgroupOptions{Root: s.opts.CgroupRoot, Runtime: s.locks.Runtime(), Driver: s.opts.CgroupDriver, RunDir: filepath.Dir(p.Locks), Log: s.opts.Log})
+	cgroups, err := OpenCgroups(ctx, s.Client, CgroupOptions{Root: s.opts.CgroupRoot, Runtime: s.locks.Runtime(), Driver: s.opts.CgroupDriver, Handler: s.runtimeHandler, RunDir: filepath.Dir(p.Locks), Log: s.opts.Log})
 	if err != nil {
 		return err
 	}
@@ -270,6 +270,9 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	})
 	return nil
 }
+
+// runtimeHandler is not called before the node is made.
+func (s *Session) runtimeHandler(p *v1.Pod) string { return s.Node.RuntimeHandler(p) }
 
 // withJournal returns a function that records events in the journal, for pods that
 // outlive this process, and passes them on.

@@ -49,7 +49,7 @@ func doctorCommand(e *shell.Env) *cmdline.Command {
 
 func runDoctor(ctx context.Context, e *shell.Env, o doctorOptions) error {
 	this := shell.ThisVersion()
-	options := doctor.Options{Now: e.Now, Podctl: this.Version + ", " + this.Detail()}
+	options := doctor.Options{Now: e.Now, CgroupDriver: o.CgroupDriver, Podctl: this.Version + ", " + this.Detail()}
 	client, disconnect, err := shell.Connect(ctx, e, o.Globals)
 	defer disconnect()
 	if ctx.Err() != nil {

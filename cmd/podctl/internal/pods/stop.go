@@ -133,7 +133,7 @@ func openLeftovers(ctx context.Context, e *shell.Env, g shell.Globals, client *c
 	if dryRun {
 		return l, func() error { return nil }, nil
 	}
-	cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: g.CgroupRoot, RunDir: filepath.Dir(p.Locks), Log: e.Log})
+	cgroups, err := daemon.OpenCgroups(ctx, client, daemon.CgroupOptions{Root: g.CgroupRoot, Driver: g.CgroupDriver, RunDir: filepath.Dir(p.Locks), Log: e.Log})
 	if err != nil {
 		return l, nil, err
 	}

@@ -28,10 +28,9 @@ type renderOptions struct {
 	format output.Format
 	manifestOptions
 	// sandbox and container narrow the output to one config.
-	sandbox      bool
-	container    string
-	cgroupDriver string
-	showSecrets  bool
+	sandbox     bool
+	container   string
+	showSecrets bool
 }
 
 func renderCommand(e *shell.Env) *cmdline.Command {
@@ -46,20 +45,20 @@ func renderCommand(e *shell.Env) *cmdline.Command {
 			"   podctl render --sandbox web.yaml > sandbox.yaml\n" +
 			"   podctl render --container web web.yaml > container.yaml\n" +
 			"   crictl create $(crictl runp sandbox.yaml) container.yaml sandbox.yaml\n\n" +
-			"The configs lack what only a running pod has: its addresses and image ids. Values of\n" +
+			"The configs lack what only a running pod has: its addresses and image ids; without\n" +
+			"--cgroup-driver that is cgroupfs. Values of\n" +
 			"Secrets are replaced by placeholders unless --show-secrets is given.\n" +
 			"-o is " + output.DataFormats + "; yaml is the default.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "sandbox", Usage: "print only the sandbox config"},
 			&cli.StringFlag{Name: "container", Usage: "print only the config of container `NAME`"},
-			&cli.StringFlag{Name: "cgroup-driver", Value: string(cgroup.Cgroupfs), DefaultText: string(cgroup.Cgroupfs), Usage: "cgroup `DRIVER` of the runtime: cgroupfs or systemd"},
 			&cli.BoolFlag{Name: "show-secrets", Usage: "print the values of Secrets"},
 			shell.NoHeadersFlag(),
 		}, manifestFlags()...),
 		Action: func(c *cli.Context) error {
 			o := renderOptions{
 				Globals: shell.ReadGlobals(c), showSecrets: c.Bool("show-secrets"),
-				sandbox: c.Bool("sandbox"), container: c.String("container"), cgroupDriver: c.String("cgroup-driver"),
+				sandbox: c.Bool("sandbox"), container: c.String("container"),
 			}
 			var err error
 			if o.manifestOptions, err = readManifestOptions(c); err != nil {
@@ -68,11 +67,11 @@ func renderCommand(e *shell.Env) *cmdline.Command {
 			if o.format, err = readRenderOutput(c); err != nil {
 				return err
 			}
-			switch {
-			case o.sandbox && o.container != "":
+			if o.sandbox && o.container != "" {
 				return shell.Usagef("--sandbox and --container are mutually exclusive")
-			case o.cgroupDriver != string(cgroup.Cgroupfs) && o.cgroupDriver != string(cgroup.Systemd):
-				return shell.Usagef("--cgroup-driver %q is neither cgroupfs nor systemd", o.cgroupDriver)
+			}
+			if err := checkCgroupDriver(o.Globals); err != nil {
+				return err
 			}
 			return runRender(c.Context, e, o)
 		},
@@ -118,7 +117,7 @@ func runRender(ctx context.Context, e *shell.Env, o renderOptions) error {
 	}
 	for _, p := range set.Pods {
 		r, err := renderPod(p.Pod, objects, facts, func(p *v1.Pod) string {
-			return cgroup.Parent(cmp.Or(o.CgroupRoot, cgroup.DefaultRoot), cgroup.Driver(o.cgroupDriver), p)
+			return cgroup.Parent(cmp.Or(o.CgroupRoot, cgroup.DefaultRoot), cmp.Or(cgroup.Driver(o.CgroupDriver), cgroup.Cgroupfs), p)
 		})
 		if err != nil {
 			return fmt.Errorf("pod %s: %w", pod.DisplayName(p.Namespace, p.Name), err)

@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/node/admission"
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/serve/daemon"
@@ -19,8 +20,6 @@ import (
 // runtimeOptions are the options of every command that runs pods.
 type runtimeOptions struct {
 	besideKubelet, ownerIsGone bool
-	// cgroupDriver is "" for the runtime's.
-	cgroupDriver string
 	// unsafeSysctls are those that pods may set in addition to the safe ones.
 	unsafeSysctls []string
 	keepLogs      bool
@@ -39,8 +38,8 @@ type runtimeOptions struct {
 
 // options completes the options of a daemon with the shared ones.
 func (d runtimeOptions) options(e *shell.Env, g shell.Globals, o daemon.Options) daemon.Options {
-	o.ConnectOptions, o.Paths, o.CgroupRoot = g.ConnectOptions(e), g.Given(), g.CgroupRoot
-	o.BesideKubelet, o.OwnerIsGone, o.CgroupDriver, o.UnsafeSysctls = d.besideKubelet, d.ownerIsGone, d.cgroupDriver, d.unsafeSysctls
+	o.ConnectOptions, o.Paths, o.CgroupRoot, o.CgroupDriver = g.ConnectOptions(e), g.Given(), g.CgroupRoot, g.CgroupDriver
+	o.BesideKubelet, o.OwnerIsGone, o.UnsafeSysctls = d.besideKubelet, d.ownerIsGone, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
 	o.Capacity, o.Reserved, o.Resolver = d.capacity, d.reserved, d.resolver
 	o.Listen, o.Dial, o.Procs, o.Now, o.Credentials = e.Listen, e.Dial, e.Procs, e.Now, d.credentials
@@ -63,7 +62,6 @@ func runtimeFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "keep-logs", Usage: "keep the containers' log files"},
 		&cli.BoolFlag{Name: "beside-kubelet", Usage: "start even if a kubelet uses this runtime"},
 		shell.OwnerIsGoneFlag(),
-		&cli.StringFlag{Name: "cgroup-driver", Usage: "cgroup `DRIVER`: cgroupfs or systemd", DefaultText: "the runtime's"},
 		&cli.StringFlag{Name: "listen", DefaultText: "none", Usage: "also serve /metrics, /healthz and /readyz at `HOST:PORT`"},
 		&cli.GenericFlag{Name: "capacity", Value: &cmdline.ResourceList{}, DefaultText: "unlimited", Usage: "reject pods that request more than this machine's capacity, with the amounts of `LIST` in place of the detected ones: cpu=4,memory=8Gi,pods=110"},
 		&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, DefaultText: "none", Usage: "`LIST` of amounts to subtract from the capacity: cpu=500m,memory=1Gi"},
@@ -75,7 +73,7 @@ func runtimeFlags() []cli.Flag {
 
 func readRuntimeOptions(c *cli.Context) (runtimeOptions, error) {
 	d := runtimeOptions{
-		besideKubelet: c.Bool("beside-kubelet"), ownerIsGone: c.Bool("owner-is-gone"), cgroupDriver: c.String("cgroup-driver"),
+		besideKubelet: c.Bool("beside-kubelet"), ownerIsGone: c.Bool("owner-is-gone"),
 		unsafeSysctls: c.StringSlice("allowed-unsafe-sysctls"), keepLogs: c.Bool("keep-logs"),
 		listen: c.String("listen"), capacity: cmdline.Resources(c, "capacity"), reserved: cmdline.Resources(c, "reserved"),
 	}
@@ -86,8 +84,8 @@ func readRuntimeOptions(c *cli.Context) (runtimeOptions, error) {
 	if d.listen != "" && !isHostPort(d.listen) {
 		return runtimeOptions{}, shell.Usagef("--listen %q is not HOST:PORT", d.listen)
 	}
-	if d.cgroupDriver != "" && d.cgroupDriver != "cgroupfs" && d.cgroupDriver != "systemd" {
-		return runtimeOptions{}, shell.Usagef("--cgroup-driver %q is neither cgroupfs nor systemd", d.cgroupDriver)
+	if err := checkCgroupDriver(shell.ReadGlobals(c)); err != nil {
+		return runtimeOptions{}, err
 	}
 	if _, err := admission.NewSysctls("", d.unsafeSysctls); err != nil {
 		return runtimeOptions{}, shell.Usagef("--allowed-unsafe-sysctls: %v", err)
@@ -98,6 +96,13 @@ func readRuntimeOptions(c *cli.Context) (runtimeOptions, error) {
 	}
 	d.runtimeClasses, err = readRuntimeClasses(c)
 	return d, err
+}
+
+func checkCgroupDriver(g shell.Globals) error {
+	if d := cgroup.Driver(g.CgroupDriver); d != "" && d != cgroup.Cgroupfs && d != cgroup.Systemd {
+		return shell.Usagef("--cgroup-driver %q is neither %s nor %s", d, cgroup.Cgroupfs, cgroup.Systemd)
+	}
+	return nil
 }
 
 const runtimeClassFlagName = "runtime-class"

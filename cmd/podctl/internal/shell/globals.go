@@ -23,10 +23,11 @@ type Globals struct {
 	Timeout time.Duration
 	// root, logDir and runDir are "" where not given: see paths.
 	Root, LogDir, RunDir string
-	// CgroupRoot is "" where not given: see daemon.CgroupOptions.
-	CgroupRoot string
-	Output     string
-	NoColor    bool
+	// CgroupRoot and CgroupDriver are "" where not given: see daemon.CgroupOptions.
+	CgroupRoot, CgroupDriver string
+
+	Output  string
+	NoColor bool
 	// noTrunc: output is not truncated, and ids are shown.
 	NoTrunc bool
 }
@@ -42,6 +43,7 @@ func GlobalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "log-dir", DefaultText: host.DefaultPaths.Logs, Usage: "`DIR` of container logs"},
 		&cli.StringFlag{Name: "run-dir", DefaultText: host.DefaultPaths.Locks, Usage: "`DIR` of locks"},
 		&cli.StringFlag{Name: "cgroup-root", DefaultText: "podctl-RUNTIME", Usage: "`NAME` of the parent cgroup of all pods"},
+		&cli.StringFlag{Name: "cgroup-driver", DefaultText: "the runtime's", Usage: "cgroup `DRIVER` of the runtime: cgroupfs or systemd"},
 		&cli.StringFlag{Name: hostRootFlag, DefaultText: "/", Usage: "`DIR` at which the root directory of the host is mounted, for podctl in a container; all paths are then the host's"},
 		&cli.BoolFlag{Name: readOnlyFlag, Usage: "refuse every command that changes something"},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "table", Usage: "output `FORMAT`: table (text, of a command that prints no table), json, or one that the command lists"},
@@ -93,7 +95,8 @@ func ReadGlobals(c *cli.Context) Globals {
 		Timeout: Nearest(c, "timeout", (*cli.Context).Duration),
 		Root:    Nearest(c, "root", (*cli.Context).String), LogDir: Nearest(c, "log-dir", (*cli.Context).String),
 		RunDir: Nearest(c, "run-dir", (*cli.Context).String), CgroupRoot: Nearest(c, "cgroup-root", (*cli.Context).String),
-		Output: Nearest(c, "output", (*cli.Context).String), NoColor: Nearest(c, "no-color", (*cli.Context).Bool),
+		CgroupDriver: Nearest(c, "cgroup-driver", (*cli.Context).String),
+		Output:       Nearest(c, "output", (*cli.Context).String), NoColor: Nearest(c, "no-color", (*cli.Context).Bool),
 		NoTrunc: Nearest(c, "no-trunc", (*cli.Context).Bool),
 	}
 }
