@@ -148,5 +148,8 @@ func TestCancelStopsPullNotCreate(t *testing.T) {
 		if st := b.rt.snapshot(); len(st.Sandboxes) != 1 {
 			t.Error("the sandbox was not finished")
 		}
+		if got := b.events.reasons(); len(got) > 0 {
+			t.Errorf("events %q; a cancel is no failure", got)
+		}
 	})
 }

@@ -164,8 +164,11 @@ func (f *fakeRuntime) name(id string) string {
 	return id
 }
 
-func (f *fakeRuntime) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
+func (f *fakeRuntime) PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error) {
 	f.read("PodStatus")
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	st := f.snapshot()
 	if len(p.Sandboxes) != 1 || p.Sandboxes[0].ID != st.Sandboxes[0].ID {
 		return nil, fmt.Errorf("status of %v asked for", p.Sandboxes)

@@ -29,6 +29,19 @@ func TestFailedSandboxEventAndError(t *testing.T) {
 	})
 }
 
+// A runtime with another cgroup driver refuses every sandbox: the flag is in the event.
+func TestRefusedCgroupDriverNamesFlag(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.fail = func(string, string) error {
+			return errors.New(`runc create failed: expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/x" instead`)
+		}
+		_, err := b.sync(podOf(v1.RestartPolicyAlways, container("c")))
+		if err == nil || !strings.Contains(err.Error(), "--cgroup-driver systemd") || !strings.Contains(err.Error(), "slice:prefix:name") {
+			t.Errorf("error %v; want the flag, and the runtime's words", err)
+		}
+	})
+}
+
 func TestSandboxIsPublishedBeforePull(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		var seen []v1.PodStatus
