@@ -4,26 +4,25 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/secret"
-	"github.com/podctl/podctl/internal/pods/report"
 )
 
-// Mask keeps secrets off a tape: values of variables that have the name of one, values that are
-// given, and what looks like a secret, wherever they stand. Messages keep their form: only
-// texts are masked.
+// Mask keeps secrets off a tape. Messages keep their form: only texts are masked.
 type Mask struct {
 	values [][]byte
+	size   int // of values, in bytes
 	// open are the names and ids on the tape, which are not masked as values.
 	open   bytes.Buffer
-	masker *report.Masker // nil before all values are known
-	masked int
+	masker *secret.Masker // nil before all values are known
 }
+
+// maxValues bounds the values that are masked wherever they stand, and the names that are not, in
+// bytes. What is more is masked where its name stands.
+const maxValues = 4 << 20
 
 // NewMask returns a Mask that also masks the values given, such as those of Secrets.
 func NewMask(values [][]byte) *Mask { return &Mask{values: values} }
@@ -35,8 +34,11 @@ func (m *Mask) learn(l *line) error {
 		if err != nil {
 			return err
 		}
-		_, values := secret.AnswerAndValues(tree, secret.NamesOf(nil))
-		m.values = append(append(m.values, values...), headers(tree)...)
+		for _, value := range secret.Known(tree) {
+			if m.size += len(value); m.size <= maxValues {
+				m.values = append(m.values, value)
+			}
+		}
 		m.addNames("", tree)
 	}
 	return nil
@@ -61,8 +63,8 @@ func (m *Mask) addNames(key string, tree any) {
 			m.addNames(key, v)
 		}
 	case string:
-		if slices.Contains(names, key) {
-			m.open.WriteString(tree + "\n")
+		if slices.Contains(names, key) && m.open.Len() < maxValues {
+			m.open.WriteString(tree + ",")
 		}
 	}
 }
@@ -70,7 +72,7 @@ func (m *Mask) addNames(key string, tree any) {
 // apply masks a line, once all lines were learnt.
 func (m *Mask) apply(l *line) error {
 	if m.masker == nil {
-		m.masker = report.NewMasker(m.values, m.open.Bytes)
+		m.masker = secret.NewMasker(m.values, m.open.Bytes)
 	}
 	if l.Error != nil {
 		masked := *l.Error
@@ -80,121 +82,32 @@ func (m *Mask) apply(l *line) error {
 	if l.File != nil {
 		masked := *l.File
 		masked.Text = m.masker.Text(masked.Text)
-		m.masked += strings.Count(masked.Text, secret.Placeholder) - strings.Count(l.File.Text, secret.Placeholder)
 		l.File = &masked
 	}
 	for _, text := range []*json.RawMessage{&l.Answer, &l.Owners, &l.Node} {
-		if err := m.applyTo(text); err != nil {
+		if *text == nil {
+			continue
+		}
+		tree, err := expanded(*text)
+		if err != nil {
+			return err
+		}
+		if tree, err = collapsed(m.masker.Tree(tree)); err != nil {
+			return err
+		}
+		if *text, err = json.Marshal(tree); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// applyTo masks an answer; nil is none.
-func (m *Mask) applyTo(text *json.RawMessage) error {
-	if *text == nil {
-		return nil
+// masked returns how many texts were masked.
+func (m *Mask) masked() int {
+	if m.masker == nil {
+		return 0
 	}
-	tree, err := expanded(*text)
-	if err != nil {
-		return err
-	}
-	hidden := m.tree(secret.Answer(tree, secret.NamesOf(nil)))
-	m.masked += count(hidden)
-	if hidden, err = collapsed(hidden); err != nil {
-		return err
-	}
-	*text, err = json.Marshal(hidden)
-	return err
-}
-
-// count returns how many secrets are masked in a JSON value.
-func count(v any) (n int) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, inner := range v {
-			n += count(inner)
-		}
-	case []any:
-		for _, inner := range v {
-			n += count(inner)
-		}
-	case string:
-		n = strings.Count(v, secret.Placeholder)
-	}
-	return n
-}
-
-// tree returns a JSON value with its texts masked. Each is masked together with its key or its
-// neighbours, which may say that it is secret.
-func (m *Mask) tree(v any) any {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return secret.Placeholder
-	}
-	masked := m.masker.Text(string(text))
-	if masked == string(text) {
-		return v
-	}
-	if isFlat(v) {
-		if hidden, err := parsed([]byte(masked)); err == nil && sameForm(v, hidden) {
-			return hidden
-		}
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		hidden := map[string]any{}
-		for key, value := range v {
-			if _, isText := value.(string); isText && len(v) > 1 {
-				value = m.tree(map[string]any{key: value})
-				if one, ok := value.(map[string]any); ok {
-					value = one[key]
-				}
-			} else if isText {
-				value = secret.Placeholder
-			} else {
-				value = m.tree(value)
-			}
-			hidden[key] = value
-		}
-		return hidden
-	case []any:
-		hidden := make([]any, len(v))
-		for i := range v {
-			hidden[i] = m.tree(v[i])
-		}
-		return hidden
-	case string:
-		return secret.Placeholder
-	}
-	return v
-}
-
-// isFlat reports whether a JSON value is a text, or holds nothing but texts.
-func isFlat(v any) bool {
-	isText := func(v any) bool { _, ok := v.(string); return ok }
-	switch v := v.(type) {
-	case map[string]any:
-		return !slices.ContainsFunc(slices.Collect(maps.Values(v)), func(v any) bool { return !isText(v) })
-	case []any:
-		return !slices.ContainsFunc(v, func(v any) bool { return !isText(v) })
-	}
-	return isText(v)
-}
-
-// sameForm reports whether two flat JSON values have the same number of texts, by the same keys.
-func sameForm(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		other, ok := b.(map[string]any)
-		return ok && isFlat(b) && maps.EqualFunc(a, other, func(any, any) bool { return true })
-	case []any:
-		other, ok := b.([]any)
-		return ok && isFlat(b) && len(a) == len(other)
-	}
-	_, isText := b.(string)
-	return isText
+	return m.masker.Total()
 }
 
 // parsed is a JSON value with its numbers as they are written.
@@ -221,7 +134,8 @@ func expanded(answer json.RawMessage) (any, error) {
 		info, _ := fields[infoField].(map[string]any)
 		for name, text := range info {
 			if text, isText := text.(string); isText {
-				if inner, err := parsed([]byte(text)); err == nil && !isFlat(inner) {
+				inner, err := parsed([]byte(text))
+				if _, isObject := inner.(map[string]any); err == nil && isObject {
 					info[name] = inner
 				}
 			}

@@ -119,7 +119,7 @@ func TestMaskEveryPlaceOfAnAnswer(t *testing.T) {
 	if err != nil || process.PID != 4711 {
 		t.Errorf("%+v, %v", process, err)
 	}
-	for _, open := range []string{"18446744073709551615", `\"HOST=db\"`, `\"username\":\"u\"`, `"containerPath":"/a"`, `"app":"web"`, "login *** failed"} {
+	for _, open := range []string{"18446744073709551615", `\"HOST=***\"`, `\"username\":\"u\"`, `"containerPath":"/a"`, `"app":"web"`, "login *** failed"} {
 		if !strings.Contains(text, open) {
 			t.Errorf("%s is not on the tape", open)
 		}

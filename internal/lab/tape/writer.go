@@ -222,7 +222,7 @@ func (w *Writer) Finish(to io.Writer, mask *Mask, end time.Time) (Count, error) 
 	if err = errors.Join(err, zipped.Close()); err != nil {
 		return w.count, fmt.Errorf("write recording: %w", err)
 	}
-	w.count.Bytes, w.count.Span, w.count.Masked = counted.n, time.Duration(w.at), mask.masked
+	w.count.Bytes, w.count.Span, w.count.Masked = counted.n, time.Duration(w.at), mask.masked()
 	return w.count, nil
 }
 

@@ -80,7 +80,7 @@ func (s *Syncer) learnSecrets(p *v1.Pod, objects *pod.Objects) {
 // manifestText returns what the pod's manifest says openly: names, images.
 func manifestText(p *v1.Pod) []byte {
 	spec, _ := json.Marshal(&p.Spec) // the types of the API can be marshalled
-	return slices.Concat([]byte(p.Namespace+"\n"+p.Name+"\n"), spec)
+	return slices.Concat([]byte(p.Namespace+","+p.Name+","), spec)
 }
 
 // maskOf returns the pod's mask, nil if it has no secrets.

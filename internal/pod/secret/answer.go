@@ -1,39 +1,15 @@
 package secret
 
 import (
+	"encoding/base64"
 	"maps"
-	"regexp"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 )
-
-// secretName matches the names of environment variables that usually hold secrets.
-var secretName = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|private|api_?key|access_?key|auth`)
-
-// Names reports whether an environment variable holds a secret.
-type Names func(name string) bool
-
-// NamesOf selects the variables whose names are those of secrets, and those that the spec
-// of the container, nil if it is not known, takes from a Secret. Which variables a whole
-// Secret becomes is not in the spec: then all but those with a value of their own are
-// masked.
-func NamesOf(c *v1.Container) Names {
-	return func(name string) bool {
-		if secretName.MatchString(name) || c == nil {
-			return secretName.MatchString(name)
-		}
-		i := slices.IndexFunc(c.Env, func(e v1.EnvVar) bool { return e.Name == name })
-		if i >= 0 {
-			from := c.Env[i].ValueFrom
-			return from != nil && from.SecretKeyRef != nil
-		}
-		return slices.ContainsFunc(c.EnvFrom, func(e v1.EnvFromSource) bool { return e.SecretRef != nil })
-	}
-}
 
 // Variables returns the values of the environment variables in a pod's spec that hold secrets.
 func Variables(p *v1.Pod) (values [][]byte) {
@@ -81,7 +57,7 @@ func AnswerAndValues(answer any, secret Names) (masked any, values [][]byte) {
 			return Placeholder
 		}
 		return text
-	}, func(v any) any { return hideVariable(v, secret, &values) })
+	}, func(v any) any { hidden, _ := hideVariable(v, secret, &values); return hidden })
 	if len(values) == 0 {
 		return masked, nil
 	}
@@ -115,28 +91,41 @@ func mapTexts(key string, tree any, text func(key, text string) string, variable
 }
 
 // hideVariable returns an environment variable, in one of the forms of runtimes:
-// NAME=VALUE, or an object with a key or name. A value that is a secret is added to
-// values and replaced.
-func hideVariable(v any, secret Names, values *[][]byte) any {
+// NAME=VALUE, or an object with a key, or of manifests, an object with a name. A value that is a
+// secret is added to values, nil for none, and replaced.
+func hideVariable(v any, secret Names, values *[][]byte) (hidden any, ofRuntime bool) {
+	found := func(value string) {
+		if values == nil || value == "" {
+			return
+		}
+		*values = append(*values, []byte(value))
+		// encoding/json writes bytes so, which values are in the CRI.
+		if text, err := base64.StdEncoding.DecodeString(value); err == nil && utf8.Valid(text) {
+			*values = append(*values, text)
+		}
+	}
 	switch variable := v.(type) {
 	case string:
-		if name, value, ok := strings.Cut(variable, "="); ok && secret(name) {
-			*values = append(*values, []byte(value))
-			return name + "=" + Placeholder
+		name, value, ok := strings.Cut(variable, "=")
+		if ok && secret(name) {
+			found(value)
+			return name + "=" + Placeholder, true
 		}
+		return v, true
 	case map[string]any:
-		name, _ := variable["key"].(string)
-		if name == "" {
+		name, ofRuntime := variable["key"].(string)
+		if !ofRuntime {
 			name, _ = variable["name"].(string)
 		}
 		value, ok := variable["value"]
 		if ok && secret(name) {
 			text, _ := value.(string)
-			*values = append(*values, []byte(text))
+			found(text)
 			hidden := maps.Clone(variable)
 			hidden["value"] = Placeholder
-			return hidden
+			return hidden, ofRuntime
 		}
+		return v, ofRuntime
 	}
-	return v
+	return v, false
 }

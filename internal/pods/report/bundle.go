@@ -9,6 +9,8 @@ import (
 	"io"
 	"path"
 	"time"
+
+	"github.com/podctl/podctl/internal/pod/secret"
 )
 
 // Bundle is a report.
@@ -21,7 +23,7 @@ type Bundle struct {
 	Took                  time.Duration
 	Summary               Summary
 	Results               []Result
-	Masked                []Masked
+	Masked                []secret.Masked
 }
 
 // Summary is what a person reads first.
@@ -40,7 +42,7 @@ type Finding struct{ Level, Name, Evidence, Remedy string }
 type PodLine struct{ Pod, State, Why, Next string }
 
 // Seal bounds and masks what was collected.
-func (b *Bundle) Seal(m *Masker, l Limits) {
+func (b *Bundle) Seal(m *secret.Masker, l Limits) {
 	bound(b.Results, l)
 	for i := range b.Results {
 		r := &b.Results[i]

@@ -6,7 +6,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/podctl/podctl/internal/pod/secret"
 )
+
+// planted stands for the secret in the inputs. It has the characters of a password, so that no rule
+// matches it by chance.
+const planted = "pl4nted-S3cret"
 
 // leaking is a bundle with a secret in every place of it, and what a browser would execute.
 func leaking() *Bundle {
@@ -27,7 +33,7 @@ func leaking() *Bundle {
 
 func TestBundleHasNoPlantedSecret(t *testing.T) {
 	b := leaking()
-	b.Seal(NewMasker(nil, nil), DefaultLimits)
+	b.Seal(secret.NewMasker(nil, nil), DefaultLimits)
 	for _, f := range written(t, b) {
 		if bytes.Contains(f.Data, []byte(planted)) {
 			t.Errorf("%s has the secret:\n%s", f.Name, f.Data)
@@ -37,7 +43,7 @@ func TestBundleHasNoPlantedSecret(t *testing.T) {
 
 func TestIndexIsEscaped(t *testing.T) {
 	b := leaking()
-	b.Seal(NewMasker(nil, nil), DefaultLimits)
+	b.Seal(secret.NewMasker(nil, nil), DefaultLimits)
 	files := written(t, b)
 	if files[0].Name != IndexName || len(files) != 3 {
 		t.Fatalf("%d files, the first is %s", len(files), files[0].Name)
@@ -76,7 +82,7 @@ func written(t *testing.T, b *Bundle) []File {
 
 func TestJoinReportsOfNodes(t *testing.T) {
 	b := leaking()
-	b.Seal(NewMasker(nil, nil), DefaultLimits)
+	b.Seal(secret.NewMasker(nil, nil), DefaultLimits)
 	var good, evil bytes.Buffer
 	if err := b.Write(&good); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/pod/secret"
 	"github.com/podctl/podctl/internal/pods/report"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -81,7 +82,7 @@ func (r *reporter) write(ctx context.Context, b *report.Bundle, to io.Writer) er
 	}
 	b.Took = r.env.Now().Sub(b.Time)
 	b.Summary = summarize(b.Results)
-	b.Seal(report.NewMasker(r.secrets(), func() []byte { return identities(b.Results) }), report.DefaultLimits)
+	b.Seal(secret.NewMasker(r.secrets(), func() []byte { return identities(b.Results) }), report.DefaultLimits)
 	return b.Write(to)
 }
 

@@ -1,4 +1,4 @@
-package report
+package secret
 
 import (
 	"strings"
@@ -49,6 +49,20 @@ func TestMaskEveryPlace(t *testing.T) {
 		"log, header":                  `level=debug msg="request X-Registry-Auth: pl4nted-S3cret"`,
 		"cookie":                       "request with Cookie: session=pl4nted-S3cret; a=b",
 		"URL, @ in a password":         "postgres://user:p@pl4nted-S3cret@db.test/x",
+		"URL, escaped":                 `"postgres://u:\u0026pl4nted-S3cret@db/x"`,
+		"URL, slash in a password":     "postgres://u:a/pl4nted-S3cret@db/x",
+		"DSN of Go":                    "dial root:pl4nted-S3cret@tcp(db:3306)/x",
+		"DSN with words":               "Server=db;User Id=a;Password=pl4nted-S3cret;",
+		"DSN of Oracle":                "jdbc:oracle:thin:scott/pl4nted-S3cret@//db:1521/x",
+		"redis without a user":         "redis://:pl4nted-S3cret@cache:6379/0",
+		"setting escaped in JSON":      `{"a":"{\"password\":\"a\u0026pl4nted-S3cret\"}"}`,
+		"variable escaped in JSON":     `"DB_PASSWORD=a\u0026 pl4nted-S3cret"`,
+		"quote in a setting":           `{"password":"a\"pl4nted-S3cret"}`,
+		"quote in JSON in JSON":        `"{\"password\":\"a\\\"pl4nted-S3cret\"}"`,
+		"word of a shell":              `export DB_PASS='a'\''pl4nted-S3cret'`,
+		"PGP":                          "-----BEGIN PGP PRIVATE KEY BLOCK-----\npl4nted-S3cret\n-----END PGP PRIVATE KEY BLOCK-----",
+		"PuTTY":                        "Private-Lines: 2\nAAAA\npl4nted-S3cret",
+		"AWS":                          "aws_secret_access_key = pl4nted-S3cret",
 		"klog":                         `I1127 07:00:00.0 1 x.go:1] "Pulling" auth="pl4nted-S3cret"`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +129,77 @@ func TestMaskedListsEveryRuleOnce(t *testing.T) {
 		}
 		seen[m.What] = true
 	}
-	if len(seen) != 6 {
+	if len(seen) != len(rules)+1 {
 		t.Errorf("%d rules", len(seen))
+	}
+}
+
+// Tokens of well-known services have no name beside them.
+func TestMaskTokensByPrefix(t *testing.T) {
+	const body = "0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T"
+	for _, s := range shapes {
+		token := s.prefix + body
+		for _, text := range []string{"pull " + token + " failed", `{"x":"` + token + `"}`, `{"x":"{\"y\":\"a\n` + token + `\"}"}`, "curl -H x:" + token, `a\u0026` + token} {
+			if got := NewMasker(nil, nil).Text(text); strings.Contains(got, body[:16]) {
+				t.Errorf("%s: %s", s.prefix, got)
+			}
+		}
+	}
+	for _, text := range []string{"task-1234567890123456789", "risk-assessment-of-something", "default/sk-web-deployment-abcdefgh", "ghp_short", "disk-0123456789abcdef01"} {
+		if got := NewMasker(nil, nil).Text(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// Programs take passwords in arguments that have no name.
+func TestMaskArgumentsOfPrograms(t *testing.T) {
+	for _, text := range []string{
+		"mysql -uroot -ppl4nted-S3cret db", "/usr/bin/mysqldump -u root -ppl4nted-S3cret", "sh -c 'mariadb-admin -h db -ppl4nted-S3cret ping'", `["mysqladmin","ping","-ppl4nted-S3cret"]`,
+		`{"c":"[\"mysql\",\"-ppl4nted-S3cret\"]"}`, "command:\n- mysql\n- -ppl4nted-S3cret\n", "curl -s -u admin:pl4nted-S3cret https://a.test", "curl -uadmin:pl4nted-S3cret x", "curl --user=a:pl4nted-S3cret",
+		"sshpass -p pl4nted-S3cret ssh a", "docker login -u me -p pl4nted-S3cret r.test", "redis-cli -h a -a pl4nted-S3cret ping", "mongosh -u a -p pl4nted-S3cret", "skopeo copy --src-creds u:pl4nted-S3cret a b",
+		"mysql -p'pl4nted-S3cret x' a", `mysql -p"pl4nted-S3cret" a`, "ldapsearch -x -w pl4nted-S3cret", "ctr images pull -u u:pl4nted-S3cret a", "mysql \\\n  -ppl4nted-S3cret", "mysql -ppl4nted-S3cret; mysql -ppl4nted-S3cret",
+		"curl -u '' -U proxy:pl4nted-S3cret x",
+	} {
+		if got := NewMasker(nil, nil).Text(text); strings.Contains(got, planted) {
+			t.Errorf("%s", got)
+		}
+	}
+	for _, text := range []string{"podctl -p 80", "mysqld --port=3306", "docker run -p 8080:80 a", "curl -s http://a.test/b", "ps -p 12", "the mysql pod is down", "kubelet --v=2 -p x"} {
+		if got := NewMasker(nil, nil).Text(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	got := NewMasker(nil, nil).Tree(map[string]any{"args": []any{"timeout", "9", "mysql", "-p" + planted, "--password", planted, "-h", "db"}})
+	if text := got.(map[string]any)["args"]; len(text.([]any)) != 8 || strings.Contains(strings.Join(texts(text), " "), planted) || texts(text)[7] != "db" {
+		t.Errorf("%v", got)
+	}
+}
+
+func texts(list any) (all []string) {
+	for _, v := range list.([]any) {
+		all = append(all, v.(string))
+	}
+	return all
+}
+
+func TestSecretNames(t *testing.T) {
+	for _, name := range []string{
+		"DB_PW", "DB_PW2", "dbPw", "MYSQL_PASS", "PASS", "DB_PASS_1", "userpass", "DATABASE_DSN", "SENTRY_DSN", "GH_PAT", "AZDO_PAT", "SALT", "password_salt", "CREDS", "AWS_CREDENTIALS", "credentials", "db-credential",
+		"X-Api-Key", "accessKey", "client_key", "SIGNING_KEY", ".dockerconfigjson-secret", "auths", "refresh_token", "OTP", "JWT", "connectionString", "SLACK_WEBHOOK_URL", "PASSWORD_FILE_CONTENT", "sshpass", "BYPASS_TOKEN",
+	} {
+		if !isSecretKey(name) || !isSecretVariable(name) {
+			t.Errorf("%s: setting %t, variable %t", name, isSecretKey(name), isSecretVariable(name))
+		}
+	}
+	for _, name := range []string{"BYPASS", "PASSTHROUGH", "compass", "passive", "PATH", "HOST", "author", "keyboard", "monkey", "podSandboxId", "pattern", "patch", "spwn", "signal", "signals", "tokensPath", "passed"} {
+		if isSecretKey(name) {
+			t.Errorf("%s is taken for a secret", name)
+		}
+	}
+	for _, name := range []string{"STRIPE_KEY", "AUTH_URL", "PRIVATE_THING", "TOKEN_FILE"} {
+		if !isSecretVariable(name) {
+			t.Errorf("%s is not taken for a secret", name)
+		}
 	}
 }

@@ -1,16 +1,8 @@
-package report
+package secret
 
-import (
-	"regexp"
-	"strings"
-	"sync"
-
-	"github.com/podctl/podctl/internal/pod/secret"
-)
+import "strings"
 
 var (
-	// secretKey matches names of settings, headers, flags and query parameters that hold secrets.
-	secretKey = lazily(`(?i)passw|passphrase|pwd|secret|token|credential|(?:api|access|private|account|encryption|signing|shared|master|ssh|deploy)[_-]?key|key-data|authorization|cookie|signature|(?:^|[_.-])(?:auth|sig|pass|psk)$`)
 	// headerKey matches names of HTTP headers, which stand anywhere in a line of a log;
 	// passwordKey those that are no other word in a sentence.
 	headerKey   = lazily(`(?i)^(?:x-.*|(?:proxy-)?authorization|(?:set-)?cookie)$`)
@@ -20,8 +12,6 @@ var (
 	// valueAfter matches what is between the name of a variable and its value, where both are
 	// values: {"name": "TOKEN", "value": "x"}, in YAML, and as Go prints a KeyValue of the CRI.
 	valueAfter = lazily(`^(?:,\s*|\n\s*)\\*"?[vV]alue\\*"?:[ \t]*`)
-	// openKey matches those of them whose values are not secret: names, files, limits.
-	openKey = lazily(`(?i)(?:names?|files?|paths?|dirs?|refs?|modes?|types?|ttl|seconds|limit|count|plugin|provider|enabled|uri|url|endpoint|namespace)$`)
 	// openValue matches values that are not secret, and numbers of tokens.
 	openValue = lazily(`(?i)^(?:[^=]*=(?:true|false|null|\**)|.*tokens=[\d.]+)$`)
 	// word matches what stands after Basic and Bearer in a sentence or a challenge.
@@ -36,65 +26,6 @@ const (
 	// one although it consists of letters only.
 	minCredential = 16
 )
-
-// lazily compiles an expression when it is first used: the start of every other command would be
-// slower by all of them.
-func lazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
-
-// scan calls find where one of the words begins, whatever its case; the words are lower case.
-// find returns the range of a secret value in the text, an empty one if there is none. scan
-// returns the text without these values, and their number.
-func scan(text string, words []string, find func(text string, at, end int) (from, to int)) (string, int) {
-	lower := asciiLower(text)
-	next := make([]int, len(words))
-	for i := range next {
-		next[i] = -1
-	}
-	var out strings.Builder
-	done, n := 0, 0
-	for at := 0; ; at++ {
-		nearest := -1
-		for i, w := range words {
-			if next[i] < at && next[i] != len(text) {
-				if next[i] = strings.Index(lower[at:], w); next[i] < 0 {
-					next[i] = len(text)
-				} else {
-					next[i] += at
-				}
-			}
-			if next[i] < len(text) && (nearest < 0 || next[i] < next[nearest]) {
-				nearest = i
-			}
-		}
-		if nearest < 0 {
-			break
-		}
-		at = next[nearest]
-		from, to := find(text, at, at+len(words[nearest]))
-		if from < done || from >= to {
-			continue
-		}
-		out.WriteString(text[done:from])
-		out.WriteString(secret.Placeholder)
-		done, at = to, to-1
-		n++
-	}
-	out.WriteString(text[done:])
-	return out.String(), n
-}
-
-// asciiLower returns a text with lower case letters, each at the place that it has in the text.
-func asciiLower(text string) string {
-	lower := []byte(text)
-	for i, c := range lower {
-		if c >= 'A' && c <= 'Z' {
-			lower[i] = c + 'a' - 'A'
-		}
-	}
-	return string(lower)
-}
 
 // credential finds what follows Basic and Bearer.
 func credential(text string, at, end int) (from, to int) {
@@ -115,13 +46,14 @@ func setting(text string, at, end int) (from, to int) {
 	for begin > 0 && at-begin < maxKey && isKey(text[begin-1]) {
 		begin--
 	}
-	end = until(text, end, func(c byte) bool { return !isKey(c) })
+	last := min(len(text), begin+maxKey+1)
+	end = until(text[:last], end, func(c byte) bool { return !isKey(c) })
 	key := text[begin:end]
-	if end-begin > maxKey || !secretKey().MatchString(key) || openKey().MatchString(key) {
+	if end-begin > maxKey || !isSecretKey(key) && (!environmentKey().MatchString(key) || !isSecretVariable(key)) {
 		return 0, 0
 	}
 	from, to = value(text, begin, end)
-	if from < to && openValue().MatchString(key+"="+text[from:to]) {
+	if from < to && to-from < maxKey && openValue().MatchString(key+"="+text[from:to]) {
 		return 0, 0
 	}
 	return from, to
@@ -150,7 +82,10 @@ func value(text string, begin, end int) (from, to int) {
 			if environmentKey().MatchString(text[begin:end]) {
 				ends = " \t\n\r\"'\\"
 			}
-			return from, until(text, from, func(c byte) bool { return strings.IndexByte(ends, c) >= 0 })
+			if mark := markBefore(text, begin); mark != "" && environmentKey().MatchString(text[begin:end]) {
+				return from, closing(text, mark, from)
+			}
+			return from, unquoted(text, from, ends)
 		}
 		if text[at] == ':' && from > at+1 && from < len(text) {
 			return afterColon(text, begin, end, from)
@@ -175,7 +110,7 @@ func value(text string, begin, end int) (from, to int) {
 			return q, closing(text, text[at:q], q)
 		}
 		if at < len(text) && text[at] != '-' && !isQuoted {
-			return at, until(text, at, func(c byte) bool { return strings.IndexByte(" \t\n\"", c) >= 0 })
+			return at, unquoted(text, at, " \t\n\"")
 		}
 	}
 	return 0, 0
@@ -187,16 +122,16 @@ func afterColon(text string, begin, end, from int) (int, int) {
 	key := text[begin:end]
 	switch {
 	case beginsLine(text, begin) && (text[from] == '|' || text[from] == '>'):
-		line := strings.LastIndexByte(text[:begin], '\n') + 1
+		line := strings.LastIndexByte(text[:begin], '\n') + 1 // nothing but blanks stands between
 		return block(text, from, skip(text, line, blanks)-line)
 	case strings.IndexByte("|>{#&*!\n", text[from]) >= 0:
 		return 0, 0
 	case beginsLine(text, begin):
 		return from, until(text, from, func(c byte) bool { return c == '\n' })
 	case headerKey().MatchString(key):
-		return from, until(text, from, func(c byte) bool { return strings.IndexByte("\n\r\"'\\", c) >= 0 })
+		return from, unquoted(text, from, "\n\r\"'\\")
 	case passwordKey().MatchString(key):
-		return from, until(text, from, func(c byte) bool { return strings.IndexByte(" \t\n\r\"'\\,}", c) >= 0 })
+		return from, unquoted(text, from, " \t\n\r\"'\\,}")
 	}
 	return 0, 0
 }
@@ -223,15 +158,57 @@ func afterQuote(text string, at int) (after int, isQuote bool) {
 	return at, false
 }
 
+// markBefore returns the quotation mark, with its backslashes, that stands before a place, ""
+// if none does.
+func markBefore(text string, at int) string {
+	if at == 0 || text[at-1] != '"' && text[at-1] != '\'' {
+		return ""
+	}
+	begin := at - 1
+	for begin > 0 && text[begin-1] == '\\' && at-begin < maxKey {
+		begin--
+	}
+	return text[begin:at]
+}
+
 // closing returns the place of the quotation mark that ends a value, that of the end of the
-// line or the text if there is none.
+// line or the text if there is none. One with more backslashes than the mark is a part of the
+// value.
 func closing(text, mark string, from int) int {
+	quote, outer := mark[len(mark)-1], len(mark)-1
 	for at := from; at < len(text); at++ {
-		switch {
-		case text[at] == '\n', strings.HasPrefix(text[at:], mark):
-			return at
-		case text[at] == '\\' && mark == `"`:
+		n := skip(text, at, `\`) - at
+		switch at += n; {
+		case at == len(text):
+		case text[at] == '\n':
+			return at - n
+		case text[at] != quote:
+		case quote == '\'' && strings.HasPrefix(text[at:], `'\''`): // of a shell
+			at += 3
+		case quote == '\'' && strings.HasPrefix(text[at:], `''`) && at > from: // of YAML
 			at++
+		case n < outer:
+			return at - n
+		case quote == '\'' || n%(2*(outer+1)) == outer:
+			return at - outer
+		}
+	}
+	return len(text)
+}
+
+// unquoted returns the end of a value that one of the characters ends. One that JSON escapes is
+// what it stands for.
+func unquoted(text string, from int, ends string) int {
+	var one escaped
+	for at := from; at < len(text); at++ {
+		if text[at] == '\\' {
+			if char, n := escape(text[at:], &one); len(char) == 1 && strings.IndexByte(ends, char[0]) < 0 {
+				at += n - 1
+				continue
+			}
+		}
+		if strings.IndexByte(ends, text[at]) >= 0 {
+			return at
 		}
 	}
 	return len(text)
@@ -240,8 +217,10 @@ func closing(text, mark string, from int) int {
 // beginsLine reports whether nothing stands before a place in its line but blanks and the mark
 // of an item of a YAML list.
 func beginsLine(text string, at int) bool {
-	line := strings.LastIndexByte(text[:at], '\n') + 1
-	return strings.Trim(text[line:at], " \t-") == ""
+	for at > 0 && strings.IndexByte(blanks+"-", text[at-1]) >= 0 {
+		at--
+	}
+	return at == 0 || text[at-1] == '\n'
 }
 
 func isKey(c byte) bool {
