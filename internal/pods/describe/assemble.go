@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
@@ -138,7 +140,21 @@ func (c *Container) exits() []*End {
 }
 
 func (c *collection) newExit(f *Facts, ct *Container, e *End, kills map[string]kernelKill) exit {
-	x := exit{code: e.ExitCode, reason: e.Reason, started: e.StartedAt, finished: e.FinishedAt, limit: c.details[e.ID].MemoryLimit, pod: f.Cgroup, probe: ct.failingProbe()}
+	x := exit{code: e.ExitCode, reason: e.Reason, started: e.StartedAt, finished: e.FinishedAt, limits: memoryLimits{own: c.details[e.ID].MemoryLimit}, pod: f.Cgroup, probe: ct.failingProbe(), read: c.Now()}
+	if f.Cgroup != nil {
+		x.limits.pod = f.Cgroup.MemoryLimit
+	}
+	if o := c.object; o != nil {
+		x.limits.containers = len(o.Spec.Containers)
+		if r := o.Spec.Resources; r != nil {
+			_, x.limits.podLevel = r.Limits[v1.ResourceMemory]
+		}
+		for i := range o.Spec.InitContainers {
+			if pod.IsSidecar(&o.Spec.InitContainers[i]) {
+				x.limits.containers++
+			}
+		}
+	}
 	if kill, ok := kills[e.ID]; ok {
 		x.kill = &kill
 	}

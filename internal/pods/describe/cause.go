@@ -33,8 +33,10 @@ type exit struct {
 	reason   string
 	started  time.Time
 	finished time.Time
-	// limit is the container's memory limit in bytes, nil without one.
-	limit *uint64
+	// limits are the container's memory limit and that of its pod.
+	limits memoryLimits
+	// read is when this was read, by the clock of that moment.
+	read time.Time
 	// kill is the kernel's last record of an OOM kill in the container, nil if there is
 	// none; log is what that is from.
 	kill *kernelKill
@@ -100,9 +102,17 @@ func (e exit) endedByKill() bool {
 }
 
 // followsKill reports whether the container may have ended because of the OOM kill, by the time
-// of it.
+// of it. Where the clock was set since, the times do not tell.
 func (e exit) followsKill() bool {
-	return e.kill.at.IsZero() || e.finished.IsZero() || e.finished.Sub(e.kill.at) <= maxKillToExit+e.log.Slack
+	return e.kill.at.IsZero() || e.finished.IsZero() || e.clockWasSet() || e.finished.Sub(e.kill.at) <= maxKillToExit+e.log.Slack
+}
+
+// clockWasSet reports whether the kernel's log and the runtime have their times of different clocks:
+// the record is of this container, and outside of its life, or its end is in the future.
+func (e exit) clockWasSet() bool {
+	slack := maxKillToExit + e.log.Slack
+	return !e.started.IsZero() && e.kill.at.Before(e.started.Add(-slack)) || e.kill.at.After(e.finished.Add(slack)) ||
+		!e.read.IsZero() && e.finished.After(e.read.Add(slack))
 }
 
 // causeByKernel returns the cause if the kernel killed a process and the container ended by
@@ -116,7 +126,7 @@ func causeByKernel(e exit) (Cause, bool) {
 		kind = CauseHostOOM
 	}
 	return Cause{
-		Kind: kind, Text: "killed by the kernel: " + e.kill.describe(e.limit), Confidence: diagnose.Observed,
+		Kind: kind, Text: "killed by the kernel: " + e.kill.describe(e.limits), Confidence: diagnose.Observed,
 		Evidence: append([]string{e.kill.text()}, e.oomEvidence()...),
 	}, true
 }
@@ -127,8 +137,8 @@ func (e exit) killEvidence() []string {
 	reported := "the runtime reports " + reasonOOMKilled
 	switch {
 	case e.kill != nil:
-		text := e.kill.text() + ": " + e.kill.describe(e.limit)
-		if !e.kill.at.IsZero() && !e.finished.IsZero() {
+		text := e.kill.text() + ": " + e.kill.describe(e.limits)
+		if !e.kill.at.IsZero() && !e.finished.IsZero() && !e.clockWasSet() {
 			if before := e.finished.Sub(e.kill.at); before > maxKillToExit+e.log.Slack {
 				text += ", " + age(before) + " before the end"
 			}
@@ -173,8 +183,8 @@ func causeByReport(e exit) (Cause, bool) {
 		return Cause{}, false
 	}
 	text := "probably killed by the kernel: out of memory"
-	if e.limit != nil {
-		text += ", at its limit of " + usage.Bytes(*e.limit) + " or one above it"
+	if e.limits.own != nil {
+		text += ", at its limit of " + usage.Bytes(*e.limits.own) + " or one above it"
 	}
 	return Cause{
 		Kind: CauseOOM, Text: text, Confidence: diagnose.Likely,
@@ -194,7 +204,7 @@ func (e exit) oomEvidence() []string {
 	if n := e.pod.LimitHits; n != nil && *n > 0 {
 		found = append(found, fmt.Sprintf("the pod's cgroup met its memory limit %d times", *n))
 	}
-	if e.pod.MemoryPeak != nil && e.limit != nil && *e.pod.MemoryPeak >= *e.limit/10*9 {
+	if e.pod.MemoryPeak != nil && e.limits.own != nil && *e.pod.MemoryPeak >= *e.limits.own/10*9 {
 		found = append(found, fmt.Sprintf("the pod's memory peaked at %s", usage.Bytes(*e.pod.MemoryPeak)))
 	}
 	return found

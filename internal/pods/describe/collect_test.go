@@ -10,8 +10,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup/cgrouptest"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
@@ -57,6 +59,27 @@ func (mute) ImageStatus(_ context.Context, image string) (*pod.Image, error) {
 }
 
 func (mute) Manifest(context.Context, string) (raw, owner string, err error) { return "", "", errMute }
+
+// The cgroup of a pod, podctl's or a kubelet's, is shown with its numbers under both drivers, also
+// beside a directory that the other driver left.
+func TestCgroupInEveryLayout(t *testing.T) {
+	for _, l := range cgrouptest.Layouts() {
+		root := t.TempDir()
+		p := cgrouptest.Pod{UID: "8f73c1d2-0000-4000-8000-000000000001", Class: "burstable", Processes: map[string][]int{id("a"): {7}}}
+		l.Write(t, root, p)
+		stale := l
+		stale.Systemd = !l.Systemd
+		stale.Write(t, root, cgrouptest.Pod{UID: p.UID, Class: p.Class})
+		c := Collector{Runtime: mute{}, Cgroups: root, Now: time.Now}
+		f := c.Collect(t.Context(), &inventory.Pod{UID: types.UID(p.UID), Namespace: "default", Name: "web", Runtime: &pod.Pod{
+			UID: types.UID(p.UID), Sandboxes: []*pod.Sandbox{{ID: id("5"), State: pod.Running, HasManifest: true}},
+			Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
+		}})
+		if g := f.Cgroup; g == nil || g.Path != l.Group(p) || g.Memory == nil || *g.Memory != cgrouptest.Memory || g.OOMKills == nil || *g.OOMKills != cgrouptest.OOMKills {
+			t.Errorf("%s: %+v", l, g)
+		}
+	}
+}
 
 func TestUnreadableLayerLeavesTheOthers(t *testing.T) {
 	for name, hangs := range map[string]bool{"fails": false, "hangs": true} {

@@ -89,23 +89,40 @@ func (k kernelKill) text() string {
 	return text
 }
 
-// describe returns the text of the scope that ran out of memory. limit is the container's memory
-// limit in bytes, nil if it is not known.
-func (k kernelKill) describe(limit *uint64) string {
+// memoryLimits are the limits of memory that a container is below, in bytes; nil is unknown.
+type memoryLimits struct {
+	own, pod *uint64
+	// podLevel: the pod has a limit in its spec; else its cgroup has the sum of those of its
+	// containers, of which there are so many that run together.
+	podLevel   bool
+	containers int
+}
+
+// describe returns the text of the scope that ran out of memory: whose limit it is, and which
+// one to raise.
+func (k kernelKill) describe(l memoryLimits) string {
 	const lack = "out of memory"
+	of := func(limit *uint64) string {
+		if limit == nil {
+			return ""
+		}
+		return " of " + usage.Bytes(*limit)
+	}
 	switch k.scope {
 	case scopeContainer:
-		if limit == nil {
-			return lack + " at its limit"
-		}
-		return lack + " at its limit of " + usage.Bytes(*limit)
+		return lack + " at its limit" + of(l.own)
 	case scopeSubCgroup:
 		return lack + " at the limit of " + path.Base(k.cgroup) + ", a cgroup within the container"
 	case scopePod:
-		if limit == nil {
-			return lack + " at the limit of its pod"
+		switch {
+		case l.podLevel:
+			return lack + " at the limit of its pod" + of(l.pod) + ": raise limits.memory of spec.resources"
+		case l.containers == 1 && l.own != nil: // its pod has the same
+			return lack + " at its limit" + of(l.own)
+		case l.own == nil:
+			return lack + " at the limit of its pod" + of(l.pod)
 		}
-		return lack + " at the limit of its pod; its own is " + usage.Bytes(*limit)
+		return lack + " at the limit of its pod" + of(l.pod) + ", the sum of its containers' limits: raise the one of a container; its own is " + usage.Bytes(*l.own)
 	case scopeAncestor:
 		return lack + " at the limit of " + k.cgroup + ", a cgroup above the container's and not its own"
 	case scopeHost:

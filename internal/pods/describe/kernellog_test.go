@@ -41,8 +41,8 @@ func TestShortageIsTheOneThatTheKernelNames(t *testing.T) {
 		"container":                 {"MEMCG", "/k/podUID/ID", "/k/podUID/ID", "out of memory at its limit of 64Mi"},
 		"a cgroup of the container": {"MEMCG", "/k/podUID/ID/db", "/k/podUID/ID/db", "out of memory at the limit of db, a cgroup within the container"},
 		"container, by a part":      {"MEMCG", "/k/podUID/ID", "/k/podUID/ID/db", "out of memory at its limit of 64Mi"},
-		"pod":                       {"MEMCG", "/k/podUID", "/k/podUID/ID", "out of memory at the limit of its pod; its own is 64Mi"},
-		"pod, by systemd":           {"MEMCG", "/k.slice/k-pod8f73_11.slice", "/k.slice/k-pod8f73_11.slice/crio-ID.scope", "out of memory at the limit of its pod; its own is 64Mi"},
+		"pod":                       {"MEMCG", "/k/podUID", "/k/podUID/ID", "out of memory at the limit of its pod of 128Mi, the sum of its containers' limits: raise the one of a container; its own is 64Mi"},
+		"pod, by systemd":           {"MEMCG", "/k.slice/k-pod8f73_11.slice", "/k.slice/k-pod8f73_11.slice/crio-ID.scope", "out of memory at the limit of its pod of 128Mi, the sum of its containers' limits: raise the one of a container; its own is 64Mi"},
 		"all pods":                  {"MEMCG", "/k", "/k/podUID/ID", "out of memory at the limit of /k, a cgroup above the container's and not its own"},
 		"no cgroup of a pod":        {"MEMCG", "/system.slice", "/system.slice/ID", "out of memory at the limit of /system.slice, a cgroup above the container's and not its own"},
 		"host":                      {"NONE", "", "/k/podUID/ID", "the host was out of memory"},
@@ -56,8 +56,24 @@ func TestShortageIsTheOneThatTheKernelNames(t *testing.T) {
 		}
 		text += ",task_memcg=" + test.task + ",task=x,pid=5,uid=0"
 		text = strings.NewReplacer("UID", uid, "ID", c).Replace(text)
-		if got := kernelKills(records(text), []string{c}, uid)[c].describe(&limit); got != test.want {
+		if got := kernelKills(records(text), []string{c}, uid)[c].describe(memoryLimits{own: &limit, pod: new(uint64(128 << 20)), containers: 2}); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// At the limit of a pod it is said first whose limit to raise.
+func TestLimitToRaise(t *testing.T) {
+	pod := kernelKill{scope: scopePod}
+	own, whole := new(uint64(16<<20)), new(uint64(24<<20))
+	for want, l := range map[string]memoryLimits{
+		"out of memory at its limit of 16Mi":                                                   {own: own, pod: own, containers: 1},
+		"out of memory at the limit of its pod of 24Mi: raise limits.memory of spec.resources": {own: whole, pod: whole, podLevel: true, containers: 1},
+		"out of memory at the limit of its pod: raise limits.memory of spec.resources":         {podLevel: true, containers: 2},
+		"out of memory at the limit of its pod of 24Mi":                                        {pod: whole, containers: 2},
+	} {
+		if got := pod.describe(l); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
@@ -102,21 +118,30 @@ func TestKilledProcessIsNotAlwaysTheCause(t *testing.T) {
 		return &kernelKill{process: "tail", pid: "41", scope: scopeContainer, at: end.Add(-ago), count: 1}
 	}
 	whole := KernelLog{Since: end.Add(-time.Hour), Slack: time.Second}
-	ran := exit{reason: "OOMKilled", started: end.Add(-time.Minute), finished: end, limit: new(uint64(64 << 20))}
+	ran := exit{reason: "OOMKilled", started: end.Add(-time.Minute), finished: end, limits: memoryLimits{own: new(uint64(64 << 20))}}
 	for name, c := range map[string]struct {
 		change   func(*exit)
 		kind     CauseKind
 		sure     diagnose.Confidence
 		evidence string
 	}{
-		"SIGTERM after a kill":               {func(e *exit) { e.code, e.kill = 143, killed(0) }, CauseSignal, diagnose.Unknown, "killed tail (pid 41): out of memory at its limit of 64Mi"},
-		"SIGTERM, by the runtime's word":     {func(e *exit) { e.code = 143 }, CauseSignal, diagnose.Unknown, "of the container, or of another one of its pod"},
-		"completed, by the runtime's word":   {func(e *exit) { e.code, e.log = 0, whole }, CauseCompleted, diagnose.Observed, "names no process of this container"},
-		"completed after a kill":             {func(e *exit) { e.code, e.kill = 0, killed(time.Second) }, CauseCompleted, diagnose.Observed, "killed tail"},
-		"its own code after a kill":          {func(e *exit) { e.code, e.kill = 1, killed(0) }, CauseExit, diagnose.Observed, "killed tail"},
-		"SIGKILL with a kill":                {func(e *exit) { e.code, e.kill, e.log = 137, killed(time.Second), whole }, CauseOOM, diagnose.Observed, "killed tail"},
-		"SIGKILL long after a kill":          {func(e *exit) { e.code, e.kill, e.log = 137, killed(30*time.Second), whole }, CauseSignal, diagnose.Unknown, "30s before the end"},
-		"SIGKILL, and the log is not exact":  {func(e *exit) { e.code, e.kill, e.log.Slack = 137, killed(30*time.Second), time.Minute }, CauseOOM, diagnose.Observed, "killed tail"},
+		"SIGTERM after a kill":              {func(e *exit) { e.code, e.kill = 143, killed(0) }, CauseSignal, diagnose.Unknown, "killed tail (pid 41): out of memory at its limit of 64Mi"},
+		"SIGTERM, by the runtime's word":    {func(e *exit) { e.code = 143 }, CauseSignal, diagnose.Unknown, "of the container, or of another one of its pod"},
+		"completed, by the runtime's word":  {func(e *exit) { e.code, e.log = 0, whole }, CauseCompleted, diagnose.Observed, "names no process of this container"},
+		"completed after a kill":            {func(e *exit) { e.code, e.kill = 0, killed(time.Second) }, CauseCompleted, diagnose.Observed, "killed tail"},
+		"its own code after a kill":         {func(e *exit) { e.code, e.kill = 1, killed(0) }, CauseExit, diagnose.Observed, "killed tail"},
+		"SIGKILL with a kill":               {func(e *exit) { e.code, e.kill, e.log = 137, killed(time.Second), whole }, CauseOOM, diagnose.Observed, "killed tail"},
+		"SIGKILL long after a kill":         {func(e *exit) { e.code, e.kill, e.log = 137, killed(30*time.Second), whole }, CauseSignal, diagnose.Unknown, "30s before the end"},
+		"SIGKILL, and the log is not exact": {func(e *exit) { e.code, e.kill, e.log.Slack = 137, killed(30*time.Second), time.Minute }, CauseOOM, diagnose.Observed, "killed tail"},
+		"SIGKILL with a kill, the clock a day ahead then": {func(e *exit) {
+			e.code, e.kill, e.log = 137, killed(24*time.Hour), whole
+		}, CauseOOM, diagnose.Observed, "killed tail"},
+		"SIGKILL with a kill, the clock set ahead while it ran": {func(e *exit) {
+			e.code, e.kill, e.started, e.read = 137, killed(24*time.Hour), end.Add(-48*time.Hour), end.Add(-23*time.Hour)
+		}, CauseOOM, diagnose.Observed, "killed tail"},
+		"SIGKILL with a kill, the clock set ahead since": {func(e *exit) {
+			e.code, e.kill, e.read = 137, killed(-24*time.Hour), end.Add(25*time.Hour)
+		}, CauseOOM, diagnose.Observed, "killed tail"},
 		"SIGKILL, by the runtime's word":     {func(e *exit) { e.code = 137 }, CauseOOM, diagnose.Likely, "the runtime reports"},
 		"SIGKILL, and the log has no record": {func(e *exit) { e.code, e.log = 137, whole }, CauseSignal, diagnose.Unknown, "names no process of this container"},
 		"SIGKILL by the owner's own word":    {func(e *exit) { e.code, e.killing = 137, "the pod was deleted" }, CauseStop, diagnose.Observed, "the runtime reports"},

@@ -313,7 +313,7 @@ func TestCauseOfExit(t *testing.T) {
 		"its own code":                 {exit{code: 3, reason: "Error"}, CauseExit, diagnose.Observed, "returned 3"},
 		"command not found":            {exit{code: 127}, CauseExit, diagnose.Observed, "does not find"},
 		"not started":                  {exit{code: 128, reason: "StartError"}, CauseStart, diagnose.Observed, "could not start"},
-		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limit: new(uint64(64 << 20))}, CauseOOM, diagnose.Likely, "limit of 64Mi"},
+		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limits: memoryLimits{own: new(uint64(64 << 20))}}, CauseOOM, diagnose.Likely, "limit of 64Mi"},
 		"OOM by the kernel alone":      {exit{code: 137, reason: "Error", kill: &kernelKill{process: "x", pid: "1"}}, CauseOOM, diagnose.Observed, "out of memory"},
 		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{scope: scopeHost}}, CauseHostOOM, diagnose.Observed, "host"},
 		"OOM by the cgroup's counter":  {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(1))}}, CauseOOM, diagnose.Likely, "probably by the kernel"},
