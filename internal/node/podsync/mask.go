@@ -109,6 +109,11 @@ func maskEvent(m *secret.Mask, e event.Event) event.Event {
 		f.Text = m.Text(f.Text)
 		e.Failure = &f
 	}
+	if e.Resize != nil {
+		r := *e.Resize
+		r.Error = m.Text(r.Error)
+		e.Resize = &r
+	}
 	if e.Probe != nil {
 		p := *e.Probe
 		p.Output = m.Text(p.Output)

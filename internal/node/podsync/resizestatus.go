@@ -2,7 +2,6 @@ package podsync
 
 import (
 	"encoding/json"
-	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +22,7 @@ func (s *Syncer) ResizePending(p *v1.Pod, message string) {
 	m.pending = resizeCondition(v1.PodResizePending, before, v1.PodReasonDeferred, message, p.Generation, s.now())
 	m.mu.Unlock()
 	if before == nil || before.ObservedGeneration != p.Generation {
-		s.warn(p, "", event.ResizeDeferred, "%s", resizeMessage("Pod resize "+v1.PodReasonDeferred, p, p.Generation, message))
+		s.resizeEvent(p, true, event.ResizeDeferred, "Pod resize "+v1.PodReasonDeferred, p.Generation, message)
 	}
 }
 
@@ -34,7 +33,7 @@ func (s *Syncer) ResizeStarted(p *v1.Pod) {
 	m.pending = nil
 	m.progress = resizeCondition(v1.PodResizeInProgress, nil, "", "", p.Generation, s.now())
 	m.mu.Unlock()
-	s.normal(p, "", event.ResizeStarted, "%s", resizeMessage("Pod resize started", p, p.Generation, ""))
+	s.resizeEvent(p, false, event.ResizeStarted, "Pod resize started", p.Generation, "")
 }
 
 // ResizeWithdrawn removes the condition of a pending resize: the pod asks for the
@@ -66,7 +65,7 @@ func (s *Syncer) followResize(p *v1.Pod, st *pod.Status, adopted *pod.Allocation
 	m.progress = nil
 	m.mu.Unlock()
 	if done != nil {
-		s.normal(p, "", event.ResizeCompleted, "%s", resizeMessage("Pod resize completed", p, done.ObservedGeneration, ""))
+		s.resizeEvent(p, false, event.ResizeCompleted, "Pod resize completed", done.ObservedGeneration, "")
 		s.opt.Host.Resized(p)
 	}
 }
@@ -82,7 +81,7 @@ func (s *Syncer) resizeFailed(p *v1.Pod, err error) {
 	m.progress = resizeCondition(v1.PodResizeInProgress, before, v1.PodReasonError, err.Error(), generation, s.now())
 	m.mu.Unlock()
 	if before == nil || before.Reason != v1.PodReasonError || before.Message != err.Error() {
-		s.warn(p, "", event.ResizeError, "%s", resizeMessage("Pod resize error", p, generation, err.Error()))
+		s.resizeEvent(p, true, event.ResizeError, "Pod resize error", generation, err.Error())
 	}
 }
 
@@ -164,30 +163,21 @@ func resizeCondition(t v1.PodConditionType, before *v1.PodCondition, reason, mes
 	}
 }
 
-// resizeMessage returns the kubelet's text of an event about a resize: what the pod
-// asks for, as JSON (pkg/kubelet/events/resize.go).
-func resizeMessage(what string, p *v1.Pod, generation int64, problem string) string {
-	type container struct {
-		Name      string                  `json:"name"`
-		Resources v1.ResourceRequirements `json:"resources"`
+// resizeEvent sends an event about a resize. Its message is the kubelet's: what the pod asks for,
+// as JSON (pkg/kubelet/events/resize.go).
+func (s *Syncer) resizeEvent(p *v1.Pod, warning bool, reason, what string, generation int64, problem string) {
+	of := func(containers []v1.Container) (all []event.ResizedContainer) {
+		for i := range containers {
+			all = append(all, event.ResizedContainer{Name: containers[i].Name, Resources: containers[i].Resources})
+		}
+		return all
 	}
-	summary := struct {
-		InitContainers []container `json:"initContainers,omitempty"`
-		Containers     []container `json:"containers,omitempty"`
-		Generation     int64       `json:"generation"`
-		Error          string      `json:"error,omitempty"`
-	}{Generation: generation, Error: problem}
-	for i := range p.Spec.InitContainers {
-		summary.InitContainers = append(summary.InitContainers, container{p.Spec.InitContainers[i].Name, p.Spec.InitContainers[i].Resources})
+	resize := event.Resize{InitContainers: of(p.Spec.InitContainers), Containers: of(p.Spec.Containers), Generation: generation, Error: problem}
+	message := what
+	if text, err := json.Marshal(resize); err == nil {
+		message += ": " + string(text)
 	}
-	for i := range p.Spec.Containers {
-		summary.Containers = append(summary.Containers, container{p.Spec.Containers[i].Name, p.Spec.Containers[i].Resources})
-	}
-	text, err := json.Marshal(summary)
-	if err != nil {
-		return what
-	}
-	return fmt.Sprintf("%s: %s", what, text)
+	s.opt.Host.Event(p, event.Event{Warning: warning, Reason: reason, Message: message, Resize: &resize})
 }
 
 func phaseOf(s *v1.PodStatus) v1.PodPhase {

@@ -58,6 +58,8 @@ type Event struct {
 	Addresses []string `json:"addresses,omitempty"`
 	// Adoption is what becomes of a pod that the runtime already held: Adopted.
 	Adoption Adoption `json:"adoption,omitempty"`
+	// Resize is what a pod that is resized asks for: the events of a resize.
+	Resize *Resize `json:"resize,omitempty"`
 	// Count is the number of events that were not recorded: EventsDropped.
 	Count int `json:"count,omitempty"`
 	// End is the pod's own reason for its final phase: Ended. nil if it has none.

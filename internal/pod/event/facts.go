@@ -192,3 +192,18 @@ type End struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
+
+// Resize is what the containers of a pod that is resized ask for.
+type Resize struct {
+	InitContainers []ResizedContainer `json:"initContainers,omitempty"`
+	Containers     []ResizedContainer `json:"containers,omitempty"`
+	Generation     int64              `json:"generation"`
+	// Error is why it is deferred, or failed.
+	Error string `json:"error,omitempty"`
+}
+
+// ResizedContainer is one container of a Resize.
+type ResizedContainer struct {
+	Name      string                  `json:"name"`
+	Resources v1.ResourceRequirements `json:"resources"`
+}

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,8 @@ func (e *Event) Text() string {
 		return e.Failure.Text // which hook, and how
 	case e.Reason == NodePorts && e.HostPort != nil:
 		return e.Message + ": " + e.HostPort.Text()
+	case e.Resize != nil:
+		return e.resizeText()
 	case e.Message != "":
 		return e.Message
 	}
@@ -79,6 +82,36 @@ func (e *Event) Text() string {
 		return e.observedText()
 	}
 	return ""
+}
+
+// resizeText returns "resize started: app cpu 100m of 200m, memory 64Mi of 64Mi".
+func (e *Event) resizeText() string {
+	text := map[string]string{ResizeStarted: "resize started", ResizeDeferred: "resize deferred", ResizeCompleted: "resize completed", ResizeError: "resize failed"}[e.Reason]
+	var containers []string
+	for _, c := range slices.Concat(e.Resize.InitContainers, e.Resize.Containers) {
+		var amounts []string
+		for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+			request, isRequested := c.Resources.Requests[name]
+			limit, isLimited := c.Resources.Limits[name]
+			switch {
+			case isRequested && isLimited:
+				amounts = append(amounts, fmt.Sprintf("%s %s of %s", name, &request, &limit))
+			case isRequested:
+				amounts = append(amounts, fmt.Sprintf("%s %s", name, &request))
+			case isLimited:
+				amounts = append(amounts, fmt.Sprintf("%s up to %s", name, &limit))
+			}
+		}
+		if len(amounts) > 0 {
+			containers = append(containers, c.Name+" "+strings.Join(amounts, ", "))
+		}
+	}
+	for _, part := range []string{strings.Join(containers, "; "), e.Resize.Error} {
+		if part != "" {
+			text += ": " + part
+		}
+	}
+	return text
 }
 
 // observedText returns the text of an event that an observing agent sees.

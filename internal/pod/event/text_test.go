@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -18,6 +19,10 @@ func TestText(t *testing.T) {
 		{Event{Reason: Exited, Container: "c", Exit: &Exit{Code: 143, OOM: true, Reason: "OOMKilled"}}, "c exited 143, the runtime reports OOMKilled"},
 		{Event{Reason: Exited, Container: "c", Exit: &Exit{Code: 1, Reason: "Error", Message: " no config\n", Seconds: 0.25}}, `c exited 1 after 250ms: "no config"`},
 		{Event{Reason: Running, Container: "c"}, "c runs"},
+		{Event{Reason: ResizeStarted, Message: `Pod resize started: {"containers":[]}`, Resize: &Resize{Containers: []ResizedContainer{
+			{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("100m")}, Limits: v1.ResourceList{"cpu": resource.MustParse("200m"), "memory": resource.MustParse("64Mi")}}}, {Name: "d"},
+		}}}, "resize started: c cpu 100m of 200m, memory up to 64Mi"},
+		{Event{Reason: ResizeError, Message: "Pod resize error: {}", Resize: &Resize{Error: "device busy"}}, "resize failed: device busy"},
 		{Event{Reason: Ended, Phase: v1.PodFailed}, "the pod has failed"},
 		{Event{Reason: Ended, Phase: v1.PodFailed, End: &End{Reason: "Evicted", Message: "full"}}, "the pod has failed: Evicted: full"},
 		{Event{Reason: Ended, Phase: v1.PodSucceeded}, "the pod has succeeded"},
