@@ -74,8 +74,18 @@ func (h nodeHost) Workers() []control.Worker {
 	return all
 }
 
+// byClock returns when something was by the clock as it is now, which may have been set since: it
+// is as long ago as the monotonic clock says.
+func byClock(now, t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return now.Add(-now.Sub(t))
+}
+
 // servedWorker joins what the node and the worker know about a pod.
 func servedWorker(i node.Info, s worker.Info, now time.Time) control.Worker {
+	s.Since, s.RunningSince, i.Start.Since = byClock(now, s.Since), byClock(now, s.RunningSince), byClock(now, i.Start.Since)
 	w := control.Worker{
 		Namespace: i.Pod.Namespace, Name: i.Pod.Name, UID: i.Pod.UID,
 		Phase: s.Phase.String(), Since: s.Since, PodPhase: cmp.Or(i.Status.Phase, v1.PodPending), WaitReason: i.WaitReason(),
@@ -130,7 +140,7 @@ func (h nodeHost) callsByPod() map[types.UID][]control.Call {
 		names := p.IDs()
 		for _, c := range calls {
 			if name, ours := names[c.ID]; ours && c.ID != "" {
-				byPod[p.UID] = append(byPod[p.UID], control.Call{Method: c.Method, ID: c.ID, Container: name, Since: c.Since})
+				byPod[p.UID] = append(byPod[p.UID], control.Call{Method: c.Method, ID: c.ID, Container: name, Since: byClock(h.served.now(), c.Since)})
 			}
 		}
 	}

@@ -40,6 +40,18 @@ func TestServedWorkerRetryTime(t *testing.T) {
 	}
 }
 
+// A clock that is set back does not put what the agent does into the future.
+func TestServedTimesFollowTheClock(t *testing.T) {
+	began := time.Now() // has the monotonic clock
+	now := began.Add(time.Minute)
+	if got := byClock(now, began); !got.Equal(began) {
+		t.Errorf("%s, want %s", got, began)
+	}
+	if stored := began.Round(0); !byClock(now, stored).Equal(stored) || !byClock(now, time.Time{}).IsZero() {
+		t.Error("a time without the monotonic clock, or none, was changed")
+	}
+}
+
 func TestServedWorkerAdviceAndReadinessGates(t *testing.T) {
 	i := node.Info{
 		Pod: &v1.Pod{}, Rejected: hint.Errorf("ask for less", "no room"),

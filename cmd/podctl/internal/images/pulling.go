@@ -81,10 +81,7 @@ func newPullingData(p pulls.Pull, rate float64, wanted []images.Use) pullingData
 }
 
 func (o imagesOptions) pullingItem(d pullingData, now time.Time) output.Item {
-	total, layers, since, complete := "-", "-", "-", 0
-	if !d.Since.IsZero() {
-		since = output.Age(now.Sub(d.Since))
-	}
+	total, layers, since, complete := "-", "-", output.Since(now, d.Since), 0
 	for _, l := range d.Layers {
 		if l.Total > 0 && l.Bytes == l.Total {
 			complete++

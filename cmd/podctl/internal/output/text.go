@@ -41,6 +41,19 @@ func ShortTime(d time.Duration) string {
 // was set back.
 func Age(d time.Duration) string { return duration.HumanDuration(d) }
 
+// Since formats the time since a moment, - without one. The moment is in the future if the
+// clock was set back: then that is not known.
+func Since(now, moment time.Time) string {
+	switch d := now.Sub(moment); {
+	case moment.IsZero():
+		return "-"
+	case d <= -2*time.Second:
+		return "unknown"
+	default:
+		return Age(max(d, 0))
+	}
+}
+
 // Size is an amount of bytes in three digits and a binary unit: 4.1MiB.
 func Size(n uint64) string {
 	const units = "KMGTPE"

@@ -16,6 +16,18 @@ func TestNegativeTimesAreInvalid(t *testing.T) {
 	}
 }
 
+// A command that says how long something lasts does not know it after the clock was set back.
+func TestSinceOfClockSetBack(t *testing.T) {
+	now := time.Now()
+	for moment, want := range map[time.Time]string{
+		{}: "-", now.Add(24 * time.Hour): "unknown", now.Add(time.Second): "0s", now.Add(-time.Minute): "60s",
+	} {
+		if got := Since(now, moment); got != want {
+			t.Errorf("%s: %q, want %q", moment, got, want)
+		}
+	}
+}
+
 func TestSize(t *testing.T) {
 	for n, want := range map[uint64]string{
 		0: "0B", 1023: "1023B", 1024: "1.0KiB", 10 << 10: "10KiB", 999 << 10: "999KiB", 1000 << 10: "1.0MiB",

@@ -34,13 +34,9 @@ func startingList(pods []*startingPod, now time.Time) output.List {
 	l := output.List{Header: []string{"POD", "SINCE", "STEP", "CONTAINER", "LAYER"}, Wide: []string{"OWNER", "WHY"}}
 	for _, p := range pods {
 		d := p.data(now)
-		since := "-"
-		if !d.Since.IsZero() {
-			since = output.Age(now.Sub(d.Since))
-		}
 		item := output.Item{
 			Name: p.CLIName(), Data: d,
-			Cells: []string{p.DisplayName(), since, string(d.Step), cmp.Or(d.Container, "-"), string(d.Layer)},
+			Cells: []string{p.DisplayName(), output.Since(now, d.Since), string(d.Step), cmp.Or(d.Container, "-"), string(d.Layer)},
 			Wide:  []string{d.Owner, d.why()},
 		}
 		for i, e := range d.Evidence {

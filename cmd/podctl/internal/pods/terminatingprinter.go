@@ -45,10 +45,7 @@ func terminatingList(pods []*terminating, now time.Time) output.List {
 	l := output.List{Header: []string{"POD", "SINCE", "GRACE", "RUNNING", "LAYER", "LAST ERROR"}, Wide: []string{"OWNER", "WHY"}}
 	for _, p := range pods {
 		d := p.data(now)
-		since, grace := "-", "-"
-		if !d.Since.IsZero() {
-			since = output.Age(now.Sub(d.Since))
-		}
+		grace := "-"
 		if d.GraceLeftSeconds != nil {
 			grace = fmt.Sprintf("%ds", *d.GraceLeftSeconds)
 		}
@@ -58,7 +55,7 @@ func terminatingList(pods []*terminating, now time.Time) output.List {
 		}
 		item := output.Item{
 			Name: p.CLIName(), Data: d,
-			Cells: []string{p.displayName(), since, grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
+			Cells: []string{p.displayName(), output.Since(now, d.Since), grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
 			Wide:  []string{p.owner, cmp.Or(d.Why, "-")},
 		}
 		if d.Why != "" {
