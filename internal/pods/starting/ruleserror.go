@@ -50,7 +50,7 @@ func namedByError(v *view) finding {
 	var unnamed []Evidence
 	for _, e := range v.errors() {
 		cause := why.Meaning{Layer: layersOfFailures[e.layer]}
-		if said := why.Explain(e.Message, v.step); len(said) > 0 {
+		if said := why.Explain(e.Message, v.step); len(said) > 0 && said[0].Layer != why.LayerNone {
 			cause = said[0]
 		}
 		if cause.Layer == "" {

@@ -3,83 +3,117 @@ package why
 import (
 	"regexp"
 	"strings"
+
+	"github.com/podctl/podctl/internal/pod"
 )
-
-// textCause is what a text of a runtime or of a kubelet shows. step is "" if the text shows
-// no other one than that in which the pod is.
-type textCause struct {
-	layer Layer
-	step  Step
-}
-
-// textRule is a row: the cause of a text that contains one of the parts, in lower case.
-type textRule struct {
-	textCause
-	parts []string
-}
-
-// outage is what a client of the runtime says of one that has gone.
-var outage = textRule{textCause{layer: LayerRuntime}, []string{"error reading from server", "transport: error while dialing"}}
-
-// textRules are the rules for errors of any step; the first that matches decides. Words of
-// runtimes, of runc and crun, of CNI plugins and of the kubelet.
-var textRules = []textRule{
-	outage,
-	{textCause{layer: LayerDisk}, []string{"no space left on device", "disk quota exceeded"}},
-	{textCause{layer: LayerRuntime}, []string{"is reserved for", "failed to reserve sandbox name", "failed to reserve container name", "name is reserved", "reserving pod name", "reserving ctr name"}},
-	{textCause{LayerKernel, StepStart}, []string{"oom-killed", "memory limit too low", "out of memory"}},
-	{textCause{layer: LayerRuntime, step: StepSandbox}, []string{"no runtime for", "runtime handler", "runtimehandler", "runtimeclass"}},
-	{textCause{LayerNetwork, StepNetwork}, []string{"network for sandbox", "to cni network", "network sandbox", "plugin type=", "cni plugin", "network plugin", "network is not ready", "networkunavailable", "no ip addresses available", "failed to allocate for range"}},
-	{textCause{LayerApplication, StepStart}, []string{"exec format error", "executable file", `exec: "`, `exec: \"`}},
-	{textCause{LayerDevice, StepDevice}, []string{"cdi device", "devices unavailable", "custom device", "gathering device information", "no such device"}},
-	{textCause{LayerConfig, StepObject}, []string{"non-existent secret key", "non-existent config key", "couldn't find key", "secret \"", "configmap \"", "service account", "serviceaccount"}},
-	{textCause{LayerVolume, StepVolume}, []string{"mountvolume.", "hostpath type check", "unmounted volumes", "attach or mount volumes", "mount volumes:"}},
-	{textCause{layer: LayerVolume}, []string{"error mounting", "mount failed", "subpath", "failed to stat \"", "failed to mkdir"}},
-	{textCause{layer: LayerCgroup}, []string{"cgroup"}},
-	{textCause{layer: LayerConfig}, []string{"apparmor", "seccomp", "selinux", "runasnonroot", "non-root", "runasuser", "capabilit"}},
-	{textCause{LayerHook, StepHook}, []string{"lifecycle hook", "poststarthook"}},
-}
-
-// pullTexts are the rules for errors of a pull: a registry that refuses or does not answer,
-// before an image that is not there. Registries answer 401 for either.
-var pullTexts = []textRule{
-	outage,
-	{textCause{layer: LayerDisk}, []string{"no space left on device", "disk quota exceeded"}},
-	{textCause{LayerImage, StepPull}, []string{"pull policy of never", "errimageneverpull", "no match for platform", "no image found in", "extract layer", "invalid tar header", "invalid reference", "invalidimagename", "parse image", "default image tag", "repository name must", "signature"}},
-	{textCause{LayerRegistry, StepPull}, []string{
-		" 401", " 403", "unauthorized", "authorization", "authentication", "denied", "forbidden", " 429", "too many requests", "toomanyrequests", " 500", " 502", " 503", " 504", "registryunavailable",
-		"connection refused", "connection reset", "no such host", "timeout", "deadline exceeded", "no route to host", "network is unreachable", "dial tcp", "tls:", "x509", "http response to https",
-		"eof", "short read", "failed size validation", "digest", "pull progress", "no progress",
-	}},
-	{textCause{LayerImage, StepPull}, []string{"not found", "manifest unknown", "name unknown", "does not exist", " 404", "no such image"}},
-}
 
 // Meaning is what an error text implies.
 type Meaning struct {
 	Step       Step       // in which it failed, "" if the text does not show it
-	Layer      Layer      // that it names
+	Layer      Layer      // that it names; LayerNone if it names none
 	Confidence Confidence // how sure that is
 	Meaning    string     // what it means
 	Hint       string     // the next command, "" if none is known
 	Text       string     // the error
 }
 
-// Explain says what an error text of a runtime, kubelet, CNI plugin or kernel implies, of a pod in
-// a step, "" if that is not known. It returns nothing for a text that says nothing.
+// Bounds of what Explain reads and returns.
+const (
+	MaxText     = 1 << 20 // bytes of a text
+	maxMeanings = 100
+)
+
+// Explain says what a text of a runtime, kubelet, CNI plugin or kernel implies, of a pod in a step, ""
+// if that is not known: a single error, lines of a log, or what kubectl describe prints, of which each
+// kind of error is explained once. It returns nothing for a text of which nothing is known.
 func Explain(text string, at Step) []Meaning {
-	rules := textRules
-	if at == StepPull {
-		rules = pullTexts
+	var all []Meaning
+	type kind struct {
+		step    Step
+		meaning string
 	}
-	lower := strings.ToLower(text)
-	for _, r := range rules {
-		for _, part := range r.parts {
-			if strings.Contains(lower, part) {
-				return []Meaning{{Step: r.step, Layer: r.layer, Confidence: Observed, Text: text}}
-			}
+	known := map[kind]bool{}
+	for _, r := range records(text[:min(len(text), MaxText)]) {
+		step := at
+		if step == "" {
+			step = r.step
+		}
+		m, found := explain(r.text, step)
+		if k := (kind{m.Step, m.Meaning}); !found || known[k] {
+			continue
+		} else {
+			known[k] = true
+		}
+		if all = append(all, m); len(all) == maxMeanings {
+			break
 		}
 	}
-	return nil
+	return all
+}
+
+// explain returns the meaning of one error.
+func explain(text string, at Step) (Meaning, bool) {
+	p := newPhrase(text, at)
+	for i := range table {
+		r := &table[i]
+		if len(r.words) > 0 && !p.has(r.words...) || r.in.holds != nil && !r.in.holds(p) {
+			continue
+		}
+		m := Meaning{Step: r.step, Layer: r.layer, Confidence: r.sure, Meaning: r.means, Hint: r.hint, Text: text}
+		if m.Confidence == "" {
+			m.Confidence = Observed
+		}
+		if m.Step == "" {
+			m.Step = p.step()
+		}
+		if m.Step == StepPull && (inSandbox.holds(p) || p.has("sandbox image")) {
+			m.Meaning = "the image of the sandbox (pause) cannot be pulled: " + m.Meaning
+		}
+		if image := imageIn(text); image != "" {
+			m.Hint = strings.Replace(m.Hint, "IMAGE", image, 1)
+		}
+		return m, true
+	}
+	return Meaning{}, false
+}
+
+// step returns the step of a phrase: the pod's, else the one that the operation shows which failed.
+func (p *phrase) step() Step {
+	switch {
+	case p.at != "":
+		return p.at
+	case inPull.holds(p):
+		return StepPull
+	case inStop.holds(p):
+		return StepStop
+	case p.has("pod sandbox", "runpodsandbox", "start sandbox", "sandbox container"):
+		return StepSandbox
+	case p.has("create containerd container", "createcontainer", "generate container", "container create failed"):
+		return StepCreate
+	case p.has("containerd task", "runc create failed", "start container", "oci runtime create failed"):
+		return StepStart
+	}
+	return ""
+}
+
+// imageName is how errors name an image.
+var imageName = regexp.MustCompile(`(?:image|reference) [\\"]*([\w./:@-]+)`)
+
+// imageIn returns the image that an error names, "" if it names none that can stand on a command line.
+func imageIn(text string) string {
+	m := imageName.FindStringSubmatch(text[:min(len(text), maxPhrase)])
+	if m == nil {
+		return ""
+	}
+	for part := range strings.FieldsFuncSeq(m[1], func(r rune) bool { return strings.ContainsRune("/:@", r) }) {
+		if !pod.IsShellSafe(part) {
+			return ""
+		}
+	}
+	if !strings.ContainsAny(m[1], "/:") {
+		return ""
+	}
+	return strings.TrimRight(m[1], ":")
 }
 
 // reserved is what containerd and CRI-O say of a name that another sandbox or container has. In

@@ -1,0 +1,161 @@
+package why
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// record is one error of a text, and the step that its reason shows, "" if none does.
+type record struct {
+	text string
+	step Step
+}
+
+// The lines that begin a record, and what of them is the error.
+var (
+	// Warning  FailedMount  3s (x4 over 1m)  kubelet  MountVolume.SetUp failed …
+	eventLine = regexp.MustCompile(`^\s+(Warning|Normal)\s+(\w+)\s+(?:<\w+>|\S+(?: \(x\d+ over \S+\))?)\s{1,}(\S+(?:, \S+)?)\s+(\S.*)$`)
+	// 3s  Warning  FailedMount  pod/web  MountVolume.SetUp failed …
+	eventOfList = regexp.MustCompile(`^(?:\S+\s+)?\S+\s+(Warning|Normal)\s+(\w+)\s+\w+/\S+\s+(\S.*)$`)
+	// E1127 07:47:06.211430   21361 pod_workers.go:1324] …
+	klogLine = regexp.MustCompile(`\b([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.-]+:\d+\] `)
+	// time="…" level=error msg="…" error="…"
+	logfmtLine = regexp.MustCompile(`\btime="[^"]*" level=(\w+) (?:msg=)?`)
+	// A field of what kubectl describe prints: "    Reason:  Error".
+	fieldLine = regexp.MustCompile(`^(\s*)([A-Z][\w ]*):(?:\s+(\S.*))?$`)
+	errorLine = regexp.MustCompile(`^(?i)\s*(?:warning|error|fatal|failed|rpc error|message:|\w{3} \d\d \d\d:\d\d:\d\d )`)
+)
+
+// stepsOfReasons are the steps of events and of containers that wait, by their reasons.
+var stepsOfReasons = map[string]Step{
+	"FailedScheduling": StepAdmission, "UnexpectedAdmissionError": StepDevice, "FailedMount": StepVolume, "FailedAttachVolume": StepVolume, "FailedMapVolume": StepVolume, "FailedCreatePodSandBox": StepSandbox,
+	"FailedCreatePodSandbox": StepSandbox, "NetworkNotReady": StepNetwork, "FailedPostStartHook": StepHook, "FailedPreStopHook": StepStop, "FailedKillPod": StepStop, "InspectFailed": StepPull,
+	"ErrImageNeverPull": StepPull, "FailedPrepareDynamicResources": StepDevice, "FailedCreatePodContainer": StepSandbox,
+	"CrashLoopBackOff": StepRestart, "CreateContainerConfigError": StepCreate, "CreateContainerError": StepCreate, "RunContainerError": StepStart, "PostStartHookError": StepHook,
+	"PreCreateHookError": StepCreate, "PreStartHookError": StepStart, "ErrImagePull": StepPull, "ImagePullBackOff": StepPull, "InvalidImageName": StepPull, "ImageInspectError": StepPull,
+	"RegistryUnavailable": StepPull, "SignatureValidationFailed": StepPull, "StartError": StepStart, "ContainerCannotRun": StepStart, "OOMKilled": StepRestart, "Error": StepRestart,
+}
+
+// StepOfReason returns the step of an event or of a container that waits, "" if its reason shows none.
+func StepOfReason(reason string) Step { return stepsOfReasons[reason] }
+
+// records splits a text into its errors. A text of several lines that are of no known form is one
+// error, unless its lines begin as errors do.
+func records(text string) []record {
+	s := splitter{described: strings.Contains(text, "\nNamespace:") && strings.Contains(text, "Name:") || strings.Contains(text, "\nEvents:") || strings.HasPrefix(text, "Events:")}
+	for line := range strings.Lines(text) {
+		s.add(strings.TrimRight(line, "\r\n"))
+	}
+	s.flush()
+	return s.all
+}
+
+type splitter struct {
+	all []record
+	// described: the text is what kubectl describe prints.
+	described bool
+	state     string // of the container of the field before: Waiting, Terminated
+	reason    string
+	open      strings.Builder // lines of the error that is being read
+	step      Step
+	ignore    bool // the record before is none of an error: lines that continue it are neither
+}
+
+func (s *splitter) flush() {
+	if s.open.Len() > 0 {
+		s.all = append(s.all, record{s.open.String(), s.step})
+		s.open.Reset()
+	}
+	s.step = ""
+}
+
+func (s *splitter) begin(text string, step Step) {
+	s.flush()
+	s.open.WriteString(text)
+	s.step, s.ignore = step, false
+}
+
+func (s *splitter) skip() {
+	s.flush()
+	s.ignore = true
+}
+
+func (s *splitter) add(line string) {
+	if m := eventLine.FindStringSubmatch(line); m != nil {
+		s.event(m[1], m[2], m[4])
+	} else if m := eventOfList.FindStringSubmatch(line); m != nil {
+		s.event(m[1], m[2], m[3])
+	} else if m := klogLine.FindStringSubmatchIndex(line); m != nil {
+		if line[m[2]:m[3]] == "I" {
+			s.skip()
+			return
+		}
+		s.begin(ErrorOf(line[m[1]:]), "")
+	} else if m := logfmtLine.FindStringSubmatchIndex(line); m != nil && len(strings.TrimSpace(line[:m[0]])) < 80 {
+		switch level := line[m[2]:m[3]]; level {
+		case "info", "debug", "trace":
+			s.skip()
+		default:
+			s.begin(ErrorOf(line[m[1]:]), "")
+		}
+	} else if s.described {
+		s.field(line)
+	} else if strings.TrimSpace(line) == "" || errorLine.MatchString(line) {
+		s.begin(line, "")
+	} else if !s.ignore {
+		s.open.WriteString(" " + line)
+	}
+}
+
+func (s *splitter) event(kind, reason, message string) {
+	if kind == "Normal" && reason != "BackOff" && reason != "Killing" {
+		s.skip()
+		return
+	}
+	s.begin(message, stepsOfReasons[reason])
+}
+
+// field reads a line of kubectl describe that is no event.
+func (s *splitter) field(line string) {
+	m := fieldLine.FindStringSubmatch(line)
+	if m == nil {
+		if s.open.Len() > 0 && strings.HasPrefix(line, " ") {
+			s.open.WriteString(" " + strings.TrimSpace(line)) // a message of several lines
+		}
+		return
+	}
+	s.flush()
+	switch name, value := m[2], m[3]; name {
+	case "State", "Last State":
+		s.state, s.reason = value, ""
+	case "Reason":
+		if s.reason = value; value == "OOMKilled" {
+			s.begin(value, StepRestart)
+		}
+	case "Message":
+		s.begin(value, stepsOfReasons[s.reason])
+	}
+}
+
+// ErrorOf returns the error of a message that a kubelet or containerd logged: the value of err or error,
+// else what is after "Error: ", else the message.
+func ErrorOf(message string) string {
+	for _, key := range []string{` err="`, ` error="`} {
+		if _, rest, found := strings.Cut(message, key); found {
+			if quoted, err := strconv.QuotedPrefix(`"` + rest); err == nil {
+				text, _ := strconv.Unquote(quoted)
+				return text
+			}
+			return rest
+		}
+	}
+	if _, rest, found := strings.Cut(message, "Error: "); found {
+		return rest
+	}
+	if quoted, err := strconv.QuotedPrefix(message); err == nil {
+		text, _ := strconv.Unquote(quoted)
+		return text
+	}
+	return message
+}
