@@ -30,6 +30,8 @@ const (
 	StoredImage
 	// Word is one of Args.Words.
 	Word
+	// Text is an error text, or a file of this machine; - is standard input.
+	Text
 	// Anything is a word of the user's.
 	Anything
 )
@@ -37,7 +39,7 @@ const (
 // synopses are the arguments as the usage shows them.
 var synopses = [...]string{
 	Nothing: "", Pod: "[NAMESPACE/]POD", Target: "[NAMESPACE/]POD[/CONTAINER]", SourceDestination: "SOURCE DESTINATION",
-	Manifest: "FILE|DIR|URL|-", File: "FILE|-", Dir: "DIR", Image: "IMAGE", StoredImage: "NAME|PATTERN|ID", Word: "", Anything: "WORD",
+	Manifest: "FILE|DIR|URL|-", File: "FILE|-", Dir: "DIR", Image: "IMAGE", StoredImage: "NAME|PATTERN|ID", Word: "", Text: "TEXT|FILE|-", Anything: "WORD",
 }
 
 // Args states the arguments of a command. The usage, the completion, and the check of

@@ -237,6 +237,6 @@ func (a Args) complete(c *Completion) {
 		}
 	}
 	c.Live = live[a.Of]
-	c.Files = a.Of == Manifest || a.Of == File || a.Of == SourceDestination
+	c.Files = a.Of == Manifest || a.Of == File || a.Of == Text || a.Of == SourceDestination
 	c.Dirs = a.Of == Dir
 }

@@ -25,7 +25,7 @@ var ForeignCommands = map[string]string{
 	"update-runtime-config": "podctl uses the network configuration of the runtime: podctl doctor",
 	"edit":                  "podctl agent follows changes of a manifest", "patch": "podctl agent follows changes of a manifest",
 	"scale":  "podctl run --replicas NUMBER",
-	"config": "podctl help environment", "explain": "podctl help manifests",
+	"config": "podctl help environment",
 }
 
 // ForeignFlag returns a hint for a flag of kubectl's or crictl's, by its name

@@ -20,5 +20,6 @@ func Commands(e *shell.Env) []*cmdline.Command {
 		orphansCommand(e),
 		startingCommand(e),
 		terminatingCommand(e),
+		explainCommand(e),
 	}
 }
