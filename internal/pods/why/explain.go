@@ -86,11 +86,11 @@ func (p *phrase) step() Step {
 		return StepPull
 	case inStop.holds(p):
 		return StepStop
-	case p.has("pod sandbox", "runpodsandbox", "start sandbox", "sandbox container"):
+	case p.has("pod sandbox", "podsandbox", "start sandbox", "sandbox container"):
 		return StepSandbox
-	case p.has("create containerd container", "createcontainer", "generate container", "container create failed"):
+	case p.has("create containerd container", "createcontainer", "create container", "generate container", "container create failed"):
 		return StepCreate
-	case p.has("containerd task", "runc create failed", "start container", "oci runtime create failed"):
+	case p.has("containerd task", "runc create failed", "start container", "startcontainer", "oci runtime create failed"):
 		return StepStart
 	}
 	return ""

@@ -111,7 +111,7 @@ var (
 			"persistentvolumeclaim", "volume paths are still present", "volume subpaths are still present", "setup volume", "set up volume")
 	}}
 	inPull = scope{"a pull", func(p *phrase) bool {
-		return p.at == StepPull || p.has("pull image", "pulling image", "failed to pull", "pull and unpack", "image pull failed", "errimagepull", "imagepullbackoff", "resolve reference", "resolve image", "/v2/",
+		return p.at == StepPull || p.has("pull image", "pullimage", "pulling image", "failed to pull", "pull and unpack", "image pull failed", "errimagepull", "imagepullbackoff", "resolve reference", "resolve image", "/v2/",
 			"container registry", "reading manifest", "reading blob", "docker://", "sandbox image", "httpreadseeker", "pull access denied", "anonymous token", "oauth token", "copying blob")
 	}}
 	inSandbox = scope{"the sandbox", func(p *phrase) bool { return p.at == StepSandbox || p.at == StepNetwork }}

@@ -14,10 +14,10 @@ type record struct {
 
 // The lines that begin a record, and what of them is the error.
 var (
-	// Warning  FailedMount  3s (x4 over 1m)  kubelet  MountVolume.SetUp failed …
-	eventLine = regexp.MustCompile(`^\s+(Warning|Normal)\s+(\w+)\s+(?:<\w+>|\S+(?: \(x\d+ over \S+\))?)\s{1,}(\S+(?:, \S+)?)\s+(\S.*)$`)
-	// 3s  Warning  FailedMount  pod/web  MountVolume.SetUp failed …
-	eventOfList = regexp.MustCompile(`^(?:\S+\s+)?\S+\s+(Warning|Normal)\s+(\w+)\s+\w+/\S+\s+(\S.*)$`)
+	// An event: "  Warning  FailedMount  3s (x4 over 1m)  kubelet  MountVolume.SetUp failed …" where it is described,
+	// "3s  Warning  FailedMount  pod/web  MountVolume.SetUp failed …" in a list, and older forms.
+	eventLine    = regexp.MustCompile(`^(?:\s*|\s*[\w<].*\s)(Warning|Normal)\s+([A-Z]\w+)\s+(\S.*)$`)
+	eventColumns = regexp.MustCompile(`^(?:(?:<\w+>|\d\S*(?: \(x\d+ over \S+\))?)\s+(?:\S+, )?\S+\s+|\w+/\S+\s+)(\S.*)$`)
 	// E1127 07:47:06.211430   21361 pod_workers.go:1324] …
 	klogLine = regexp.MustCompile(`\b([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.-]+:\d+\] `)
 	// time="…" level=error msg="…" error="…"
@@ -83,29 +83,43 @@ func (s *splitter) skip() {
 
 func (s *splitter) add(line string) {
 	if m := eventLine.FindStringSubmatch(line); m != nil {
-		s.event(m[1], m[2], m[4])
-	} else if m := eventOfList.FindStringSubmatch(line); m != nil {
-		s.event(m[1], m[2], m[3])
+		message := m[3]
+		if columns := eventColumns.FindStringSubmatch(message); columns != nil {
+			message = columns[1]
+		}
+		s.event(m[1], m[2], message)
 	} else if m := klogLine.FindStringSubmatchIndex(line); m != nil {
 		if line[m[2]:m[3]] == "I" {
 			s.skip()
 			return
 		}
-		s.begin(ErrorOf(line[m[1]:]), "")
+		s.logged(line[m[1]:])
 	} else if m := logfmtLine.FindStringSubmatchIndex(line); m != nil && len(strings.TrimSpace(line[:m[0]])) < 80 {
 		switch level := line[m[2]:m[3]]; level {
 		case "info", "debug", "trace":
 			s.skip()
 		default:
-			s.begin(ErrorOf(line[m[1]:]), "")
+			s.logged(line[m[1]:])
 		}
 	} else if s.described {
 		s.field(line)
-	} else if strings.TrimSpace(line) == "" || errorLine.MatchString(line) {
+	} else if strings.TrimSpace(line) == "" {
+		s.flush()
+		s.ignore = false
+	} else if errorLine.MatchString(line) {
+		s.begin(line, "")
+	} else if s.open.Len() == 0 && !s.ignore {
 		s.begin(line, "")
 	} else if !s.ignore {
-		s.open.WriteString(" " + line)
+		s.open.WriteString(" " + strings.TrimSpace(line))
 	}
+}
+
+// logged begins a record of a log: the call that it is about shows the step, and its error the rest.
+func (s *splitter) logged(message string) {
+	text := ErrorOf(message)
+	about, _, _ := strings.Cut(message, text)
+	s.begin(text, newPhrase(about, "").step())
 }
 
 func (s *splitter) event(kind, reason, message string) {
@@ -143,7 +157,8 @@ func (s *splitter) field(line string) {
 func ErrorOf(message string) string {
 	for _, key := range []string{` err="`, ` error="`} {
 		if _, rest, found := strings.Cut(message, key); found {
-			if quoted, err := strconv.QuotedPrefix(`"` + rest); err == nil {
+			// Before version 1.3 containerd did not escape quotes in its log.
+			if quoted, err := strconv.QuotedPrefix(`"` + rest); err == nil && (len(quoted) > len(rest) || rest[len(quoted)-1] == ' ') {
 				text, _ := strconv.Unquote(quoted)
 				return text
 			}

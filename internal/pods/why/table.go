@@ -116,6 +116,7 @@ var table = []row{
 		"blob not found", "blob sha256*not found", "failed to stat snapshot", "snapshotter*not found", "snapshotter*not loaded", "failed to get image from containerd", "locating image*not known", "unpacking image", "error locating layer", "snapshots: no such file",
 	}},
 	{means: "another pull of the runtime has the layer, or one that was interrupted left its lock", step: StepPull, layer: LayerRuntime, hint: doctor, words: []string{"ref*locked for", "locked: unavailable"}},
+	{means: "the image has a file that leads out of it, or none where the runtime reads one", layer: LayerImage, hint: pullImage, words: []string{"path escapes from parent"}},
 	{means: "the root file system of the container cannot be mounted", layer: LayerRuntime, hint: doctor, words: []string{"mount rootfs component", "tmpmounts", "failed to mount /tmp/", "mounting overlay", "overlay*no such device", "failed to mount overlay"}},
 	{means: "a file system of the host is read-only, or its disk fails", layer: LayerDisk, hint: "dmesg --level err", in: inPull, words: []string{"read-only file system", "input/output error", "structure needs cleaning"}},
 

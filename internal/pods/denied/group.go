@@ -1,0 +1,113 @@
+package denied
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Confinement is what is known of a container, by which records are its own.
+type Confinement struct {
+	// PIDs are its processes, with the time since when each has its PID.
+	PIDs map[int]time.Time
+	// Profile is its AppArmor profile, and Label its SELinux label, "" if they are not known.
+	Profile, Label string
+	// From and To are when its last run began and ended, zero if it runs.
+	From, To time.Time
+}
+
+// Group is what was denied several times.
+type Group struct {
+	Denial        // the last one
+	Count  int    // how often
+	Sure   bool   // false: another container with the same profile may have done it
+	Whose  string // what shows whose it is: pid, MCS pair, profile and time
+}
+
+// maxGroups bounds how many kinds of denials of a container are kept.
+const maxGroups = 20
+
+// Of returns the denials of a container, the last first, of records that are oldest first.
+func Of(all []Denial, c Confinement) []Group {
+	type kind struct {
+		by             By
+		action, object string
+		sure           bool
+	}
+	found := map[kind]*Group{}
+	for _, d := range all {
+		whose, sure := c.owns(&d)
+		if whose == "" {
+			continue
+		}
+		k := kind{d.By, d.Action, d.Object, sure}
+		if found[k] == nil && len(found) >= maxGroups { // a flood of objects is one kind
+			k.object = ""
+		}
+		if found[k] == nil {
+			found[k] = &Group{Sure: sure, Whose: whose}
+		}
+		g := found[k]
+		g.Denial, g.Count = d, g.Count+1
+	}
+	groups := make([]Group, 0, len(found))
+	for k, g := range found {
+		g.Object = k.object
+		groups = append(groups, *g)
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Action, b.Action), cmp.Compare(a.Object, b.Object))
+	})
+	return groups
+}
+
+// clockSlack is how much the clock of the log may differ from that of the runtime.
+const clockSlack = 2 * time.Second
+
+// owns returns what shows that a record is of the container, "" if nothing does, and whether that is sure.
+func (c *Confinement) owns(d *Denial) (whose string, sure bool) {
+	if since, has := c.PIDs[d.PID]; has && d.PID > 0 && !since.IsZero() && !d.Time.Before(since.Add(-clockSlack)) {
+		return "pid", true
+	}
+	if pair := mcsPair(d.Context); pair != "" && pair == mcsPair(c.Label) {
+		return "MCS pair", true
+	}
+	during := !c.From.IsZero() && !d.Time.Before(c.From.Add(-clockSlack)) && (c.To.IsZero() || !d.Time.After(c.To.Add(clockSlack)))
+	if d.By == AppArmor && during && c.Profile != "" && strings.TrimPrefix(d.Profile, "localhost/") == strings.TrimPrefix(c.Profile, "localhost/") {
+		return "profile and time", false
+	}
+	return "", false
+}
+
+// mcsPair returns the categories of an SELinux context that containers have by themselves: c1,c2 of
+// system_u:system_r:container_t:s0:c1,c2; "" if it has no pair.
+func mcsPair(context string) string {
+	parts := strings.SplitN(context, ":", 5)
+	if len(parts) < 5 || strings.Count(parts[4], ",") != 1 || strings.ContainsAny(parts[4], ".-") {
+		return ""
+	}
+	return parts[4]
+}
+
+// Text is "connect a unix socket @x, by AppArmor profile p, 14 times, last 3s ago".
+func (g *Group) Text(now time.Time) string {
+	text := strings.TrimSpace(g.Action + " " + g.Object)
+	switch g.By {
+	case AppArmor:
+		text += ", by AppArmor profile " + g.Profile
+	case SELinux, Seccomp:
+		text += ", by " + string(g.By)
+	}
+	if g.Count > 1 {
+		text += fmt.Sprintf(", %d times", g.Count)
+	}
+	if !g.Time.IsZero() {
+		text += fmt.Sprintf(", last %s ago", max(now.Sub(g.Time), 0).Round(time.Second))
+	}
+	if !g.Sure {
+		text += " (by its profile and the time: another container of that profile may have done it)"
+	}
+	return text
+}
