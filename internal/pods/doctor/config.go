@@ -30,6 +30,9 @@ func newConfig(shown cri.RuntimeConfig) Config {
 					network.Plugins = append(network.Plugins, program)
 				}
 			}
+			if network.Pool == nil {
+				network.Pool = newPool(network.Name, []byte(p.Source))
+			}
 		}
 		if network.Name != loopback || len(network.Plugins) != 1 {
 			c.CNI.Networks = append(c.CNI.Networks, network)
@@ -50,6 +53,9 @@ func (c *CNI) find(server int) {
 	}
 	for i := range c.Networks {
 		n := &c.Networks[i]
+		if n.Pool != nil {
+			n.Pool.read(root)
+		}
 		for _, program := range n.Plugins {
 			if !slices.ContainsFunc(c.BinDirs, func(dir string) bool {
 				info, err := os.Stat(filepath.Join(root, dir, program))

@@ -14,6 +14,7 @@ var checks = []struct {
 	{"runtime.network", false, checkNetwork},
 	{"runtime.conditions", false, checkConditions},
 	{"runtime.cni", false, checkCNI},
+	{"runtime.addresses", false, checkPools},
 	{"runtime.events", false, checkEvents},
 	{"runtime.version", false, checkVersion},
 	{"runtime.sandbox-image", false, checkSandboxImage},

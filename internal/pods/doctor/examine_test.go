@@ -23,7 +23,7 @@ func healthy() Facts {
 				Handlers: []cri.Handler{{Name: "runc", RecursiveReadOnlyMounts: true, UserNamespaces: true}},
 			},
 			Drivers: cri.CgroupDrivers{Default: "systemd", Named: true}, Probed: true, Server: Server{PID: 7, CanRaise: true},
-			Config: Config{Shown: true, Events: &yes, CNI: CNI{Shown: true, ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, LoadStatus: "OK", Networks: []Network{{Name: "net", Plugins: []string{"bridge"}}}}},
+			Config: Config{Shown: true, Events: &yes, CNI: CNI{Shown: true, ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, LoadStatus: "OK", Networks: []Network{{Name: "net", Plugins: []string{"bridge"}, Pool: &Pool{Dir: "/var/lib/cni/networks/net", Total: 253, Taken: 7}}}}},
 		},
 		Host:  Host{Kernel: "6.12", CgroupVersion: 2, Systemd: true, UserNamespaces: 1000, SharedRoot: true, Forwards: true, ClockSynchronized: true},
 		Disks: []Disk{{What: "images", Path: "/var/lib", Size: 100, Free: 50, Inodes: 100, FreeInodes: 50}},
@@ -75,6 +75,12 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Runtime.StatusErr = fs.ErrClosed }, "runtime.ready", "failure: the runtime's status cannot be read: file already closed"},
 		{func(f *Facts) { f.Runtime.Status.Network = cri.Condition{Message: "cni plugin not initialized"} }, "runtime.network", "failure: NetworkReady is false: cni plugin not initialized"},
 		{func(f *Facts) { f.Runtime.Status.Others = []cri.Condition{{Type: "NoDeprecations"}} }, "runtime.conditions", "warning: NoDeprecations is false: no reason given"},
+		{func(f *Facts) {
+			f.Runtime.Config.CNI.Networks[0].Pool.Taken = 253
+			f.Pods.Leaks.Unlisted = []leak.Thing{{Kind: leak.Lease, Path: "/var/lib/cni/networks/net/10.88.0.5"}, {Kind: leak.Lease, Path: "/var/lib/cni/networks/other/10.88.0.5"}}
+		}, "runtime.addresses", "failure: 253 of 253 addresses of network net are taken, 1 address by nothing that this runtime lists: files of /var/lib/cni/networks/net; no other pod can have one"},
+		{func(f *Facts) { f.Runtime.Config.CNI.Networks[0].Pool.Taken = 240 }, "runtime.addresses", "warning: 240 of 253 addresses of network net are taken"},
+		{func(f *Facts) { f.Runtime.Config.CNI.Networks[0].Pool.Err = fs.ErrPermission }, "runtime.addresses", "info: how many addresses of network net are taken is not known: permission denied"},
 		{func(f *Facts) { f.Runtime.Config.CNI.Networks[0].Missing = []string{"bridge"} }, "runtime.cni", "failure: network net of /etc/cni/net.d needs bridge, not found in /opt/cni/bin"},
 		{func(f *Facts) {
 			f.Runtime.Config.CNI.LoadStatus, f.Runtime.Config.CNI.Networks = "no network config found", nil

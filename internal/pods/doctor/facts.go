@@ -81,6 +81,8 @@ type Network struct {
 	// Plugins are its programs, those for addresses included; Missing are those that
 	// are in no directory of programs.
 	Plugins, Missing []string
+	// Pool is its addresses, nil if host-local has none for it.
+	Pool *Pool
 }
 
 // Host is what is known of the machine.
