@@ -2,6 +2,7 @@ package why
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -15,6 +16,8 @@ type Meaning struct {
 	Meaning    string     // what it means
 	Hint       string     // the next command, "" if none is known
 	Text       string     // the error
+
+	weak bool
 }
 
 // Bounds of what Explain reads and returns.
@@ -48,6 +51,9 @@ func Explain(text string, at Step) []Meaning {
 			break
 		}
 	}
+	if strong := slices.DeleteFunc(slices.Clone(all), func(m Meaning) bool { return m.weak }); len(strong) > 0 {
+		return strong
+	}
 	return all
 }
 
@@ -59,7 +65,7 @@ func explain(text string, at Step) (Meaning, bool) {
 		if len(r.words) > 0 && !p.has(r.words...) || r.in.holds != nil && !r.in.holds(p) {
 			continue
 		}
-		m := Meaning{Step: r.step, Layer: r.layer, Confidence: r.sure, Meaning: r.means, Hint: r.hint, Text: text}
+		m := Meaning{Step: r.step, Layer: r.layer, Confidence: r.sure, Meaning: r.means, Hint: r.hint, Text: text, weak: r.weak}
 		if m.Confidence == "" {
 			m.Confidence = Observed
 		}

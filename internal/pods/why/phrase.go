@@ -101,7 +101,7 @@ type scope struct {
 // The scopes. What failed is known by the step of the pod, or by the words of the operation.
 var (
 	inNetwork = scope{"the pod's network", func(p *phrase) bool {
-		return p.has("network for sandbox", "network sandbox", "to cni network", "from cni network", "plugin type=", "cni plugin", "cni config", "cni version", "network plugin", "networkplugin",
+		return p.has("network for sandbox", "network for pod", "set up pod*network", "teardown pod*network", "network sandbox", "to cni network", "from cni network", "plugin type=", "cni plugin", "cni config", "cni version", "network plugin", "networkplugin",
 			"networkpluginnotready", "network is not ready", "network not ready", "networkunavailable", "networknotready", "/opt/cni", "cni/net.d", "no networks found in", "failed to find plugin",
 			"no ip addresses available", "failed to allocate for range", "failed to assign an ip address", "cmdadd", "multus: [", "flannel/subnet.env", "hostport", "/var/lib/calico", "clusterinformation", "cilium agent", "cilium.sock", "bring up loopback")
 	}}
@@ -116,7 +116,7 @@ var (
 	}}
 	inSandbox = scope{"the sandbox", func(p *phrase) bool { return p.at == StepSandbox || p.at == StepNetwork }}
 	inStop    = scope{"a stop", func(p *phrase) bool {
-		return p.at == StepStop || p.has("failed to kill container", "failed to stop container", "failed to stop sandbox", "killpodsandbox", "killcontainer", "stopping container", "failed to kill pod", "error killing pod", "stopcontainer", "stoppodsandbox")
+		return p.at == StepStop || p.has("failed to kill container", "failed to stop container", "failed to stop sandbox", "killpodsandbox", "killcontainer", "container termination failed", "stopping container", "failed to kill pod", "error killing pod", "stopcontainer", "stoppodsandbox")
 	}}
 	// ofContainer is a step or an operation of which a container is the object.
 	ofContainer = scope{"a container", func(p *phrase) bool {

@@ -44,6 +44,17 @@ func TestExplainIsBounded(t *testing.T) {
 	}
 }
 
+// A back-off says nothing beside what it is for.
+func TestBackOffBesideItsCause(t *testing.T) {
+	const backOff = "Back-off restarting failed container c in pod p"
+	if got := Explain("Error: exec: \"/app\": permission denied\nError: "+backOff, StepStart); len(got) != 1 || got[0].Layer != LayerApplication || got[0].Step != StepStart {
+		t.Errorf("%+v", got)
+	}
+	if got := Explain(backOff, ""); len(got) != 1 || got[0].Step != StepRestart {
+		t.Errorf("%+v", got)
+	}
+}
+
 func FuzzExplain(f *testing.F) {
 	f.Add(`Warning  Failed  3s (x4 over 1m)  kubelet  Error: exec: "a"`, "start")
 	f.Fuzz(func(t *testing.T, text, step string) {

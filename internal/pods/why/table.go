@@ -9,6 +9,7 @@ type row struct {
 	hint  string
 	in    scope    // zero: any phrase
 	words []string // patterns in which * stands for any text; none: the scope decides
+	weak  bool     // another error of the text says why
 }
 
 const (
@@ -42,7 +43,7 @@ var table = []row{
 		"prepare dynamic resources", "prepareresources", "resourceclaim", "dra driver", "registered dra",
 	}},
 	{means: "the node is out of ephemeral storage", layer: LayerDisk, hint: "df -h", words: []string{"low on resource: ephemeral-storage", "low on resource: nodefs", "low on resource: imagefs", "local ephemeral storage limit", "diskpressure"}},
-	{means: "a sysctl that the kubelet does not allow, or of no namespace of the pod", layer: LayerConfig, hint: "podctl check FILE", words: []string{"sysctlforbidden", "forbidden sysctl", "not allowlisted", "sysctl \"*\" is not", "sysctl \"*\" not allowed", "sysctl * not in a separate", "sysctl*without host"}},
+	{means: "a sysctl that the kubelet does not allow, or of no namespace of the pod", layer: LayerConfig, hint: "podctl validate FILE", words: []string{"sysctlforbidden", "forbidden sysctl", "not allowlisted", "sysctl \"*\" is not", "sysctl \"*\" not allowed", "sysctl * not in a separate", "sysctl*without host"}},
 	{means: "no node, or not this one, takes the pod: resources, selectors, taints, topology", step: StepAdmission, layer: LayerAdmission, hint: describePod, words: []string{
 		"nodes are available", "node didn't have enough", "outofcpu", "outofpods", "outofhugepages", "topology locality", "topologyaffinity", "smtalignment", "predicate * failed", "node affinity", "node selector",
 		"a set of pods to preempt", "podosnotsupported", "node was low on resource", "node had condition", "unexpectedadmissionerror",
@@ -95,7 +96,7 @@ var table = []row{
 	{means: "a network file system of a volume has gone", step: StepVolume, layer: LayerVolume, hint: "findmnt -t nfs,nfs4,cifs,fuse", words: []string{"stale file handle", "stale nfs", "transport endpoint is not connected", "mount.nfs", "mount.cifs"}},
 	{means: "an image that is a volume cannot be pulled or mounted", step: StepPull, layer: LayerImage, hint: pullImage, words: []string{"image volume"}},
 	{means: "a volume's file system does not take SELinux labels", step: StepVolume, layer: LayerVolume, hint: describePod, words: []string{"relabel", "lsetxattr"}},
-	{means: "the kernel or a file system does not map the user IDs of the pod", layer: LayerKernel, hint: "podctl doctor", words: []string{"idmap", "id-mapped", "mapped mount", "mount_setattr"}},
+	{means: "the kernel or a file system does not map the user IDs of the pod", layer: LayerKernel, hint: doctor, words: []string{"idmap", "id-mapped", "mapped mount", "mount_setattr"}},
 
 	// The client of the runtime, and the runtime's own programs and state.
 	{means: "the runtime's socket does not answer: the runtime has exited or is restarting", layer: LayerRuntime, hint: doctor, words: []string{
@@ -104,7 +105,7 @@ var table = []row{
 	{means: "another sandbox or container has the name: the runtime still makes it, or a call that timed out left it", layer: LayerRuntime, hint: "crictl pods", words: []string{
 		"is reserved for", "failed to reserve sandbox name", "failed to reserve container name", "name is reserved", "reserving pod name", "reserving ctr name", "name*is already in use", `container "*": already exists`,
 	}},
-	{means: "the runtime has no handler of the name that the pod's RuntimeClass wants", step: StepSandbox, layer: LayerRuntime, hint: "podctl info", words: []string{"no runtime for", "runtime handler", "runtimehandler", "runtimeclass"}},
+	{means: "the runtime has no handler of the name that the pod's RuntimeClass wants", step: StepSandbox, layer: LayerRuntime, hint: doctor, words: []string{"no runtime for", "runtime handler", "runtimehandler", "runtimeclass"}},
 	{means: "AppArmor's tools are missing on the node", layer: LayerRuntime, hint: doctor, words: []string{"apparmor_parser"}},
 	{means: "an NRI plugin of the runtime failed or did not answer in time", layer: LayerRuntime, hint: doctor, words: []string{"nri runpodsandbox", "nri createcontainer", "nri startcontainer", "nri plugin", "nri request", "apply nri"}},
 	{means: "an NVIDIA library or driver of the host does not work", step: StepDevice, layer: LayerDevice, hint: "nvidia-smi", words: []string{"nvidia-container-cli:", "nvml", "libnvidia", "nvidia driver", "failed to initialize nvidia"}},
@@ -126,7 +127,7 @@ var table = []row{
 	{means: "the name of the image is not valid, or names no registry", step: StepPull, layer: LayerImage, hint: describePod, words: []string{
 		"invalid reference format", "invalidimagename", "parse image", "default image tag", "repository name must", "short-name", "unqualified-search", "couldn't parse image", "invalid tag format",
 	}},
-	{means: "the image is not made for this machine's architecture", step: StepPull, layer: LayerImage, hint: "podctl image IMAGE", words: []string{"no match for platform", "no image found in", "no matching manifest", "image operating system", "does not match the specified platform"}},
+	{means: "the image is not made for this machine's architecture", step: StepPull, layer: LayerImage, hint: "podctl images IMAGE", words: []string{"no match for platform", "no image found in", "no matching manifest", "image operating system", "does not match the specified platform"}},
 	{means: "the policy of the node refuses the image's signature", step: StepPull, layer: LayerImage, hint: pullImage, in: inPull, words: []string{"signature", "source image rejected"}},
 	{means: "the image's format is not one that this runtime reads", step: StepPull, layer: LayerImage, hint: "build the image again, as OCI", in: inPull, words: []string{"media type", "mediatype", "unsupported manifest", "schema 1", "schema1", "no longer supported"}},
 	{means: "a layer of the image cannot be unpacked", step: StepPull, layer: LayerImage, hint: pullImage, words: []string{"extract layer", "invalid tar header", "wrong diff id", "apply layer", "archive/tar", "gzip: invalid"}},
@@ -173,17 +174,17 @@ var table = []row{
 	}},
 	{means: "the user or group is not one of the image", layer: LayerImage, hint: describePod, words: []string{"no users found", "entries in passwd", "entries in group", "unable to find user", "unable to find group", "linux spec user", "user*not found in passwd"}},
 	{means: "neither the pod nor its image has a command", layer: LayerConfig, hint: describePod, words: []string{"no command specified", "args must not be empty", "process args", "no entrypoint"}},
-	{means: "a variable, name or field of the pod is not valid", layer: LayerConfig, hint: "podctl check FILE", words: []string{"invalid variable name", "invalid environment variable", "sethostname"}},
+	{means: "a variable, name or field of the pod is not valid", layer: LayerConfig, hint: "podctl validate FILE", words: []string{"invalid variable name", "invalid environment variable", "sethostname"}},
 
 	// Programs of the pod.
-	{means: "the kernel cannot execute the program: it is made for another architecture, or has no #! line", step: StepStart, layer: LayerApplication, hint: "podctl image IMAGE", in: podProgram, words: []string{"exec format error"}},
+	{means: "the kernel cannot execute the program: it is made for another architecture, or has no #! line", step: StepStart, layer: LayerApplication, hint: "podctl images IMAGE", in: podProgram, words: []string{"exec format error"}},
 	{means: "the program is not in the image's $PATH", step: StepStart, layer: LayerApplication, hint: describePod, in: podProgram, words: []string{"executable file not found in $path", "executable file `*` not found"}},
 	{means: "the program is not executable: its mode, or a mount with noexec", step: StepStart, layer: LayerApplication, hint: describePod, in: podProgram, words: []string{"permission denied", "is a directory"}},
 	{means: "the program does not exist", step: StepStart, layer: LayerApplication, hint: describePod, in: podProgram, words: []string{"stat /*no such file", "executable file `"}},
 	{means: "the kernel cannot execute the program: it, its interpreter (a CR at the end of its #! line) or its loader does not exist", step: StepStart, layer: LayerApplication, hint: describePod, in: podProgram, words: []string{"no such file or directory"}},
 	{means: "the container's program cannot be executed", step: StepStart, layer: LayerApplication, hint: describePod, in: podProgram},
-	{means: "the program exits again and again", step: StepRestart, layer: LayerApplication, sure: Likely, hint: containerLogs, words: []string{"back-off*restarting failed container", "crashloopbackoff"}},
-	{means: "the kubelet waits before it pulls the image again: the event before says why", step: StepPull, layer: LayerNone, sure: Unknown, hint: pullImage, words: []string{"back-off pulling image"}},
+	{means: "the container ends, or cannot be started, again and again: what it was is said before", weak: true, step: StepRestart, layer: LayerApplication, sure: Likely, hint: containerLogs, words: []string{"back-off*restarting failed container", "crashloopbackoff"}},
+	{means: "the kubelet waits before it pulls the image again: the event before says why", weak: true, step: StepPull, layer: LayerNone, sure: Unknown, hint: pullImage, words: []string{"back-off pulling image"}},
 
 	// Nothing of these: the runtime itself.
 	{means: "the runtime, its shim or runc failed", layer: LayerRuntime, hint: doctor, words: []string{
