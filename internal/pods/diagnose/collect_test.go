@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/node/cgroup/cgrouptest"
 	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
@@ -221,6 +223,24 @@ func TestFrozenCgroupIsTheNearestThatAsksForIt(t *testing.T) {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
+	}
+}
+
+func TestFrozenContainerInEveryLayout(t *testing.T) {
+	id := strings.Repeat("a1", 32)
+	p := cgrouptest.Pod{UID: "8f73c1d2-0000-4000-8000-000000000001", Class: "burstable", Processes: map[string][]int{id: {8812}}}
+	for _, l := range cgrouptest.Layouts() {
+		h := newHost(t)
+		h.process(8812, "db", "S 1", "")
+		l.Write(t, h.cgroups, p)
+		h.write(filepath.Join(string(h.proc), "8812", "cgroup"), l.Proc(l.Container(p, id)))
+		if got := h.facts(runtime{PID: 8812}).Containers[0].Frozen; got != "" {
+			t.Errorf("%s: frozen by %q", l, got)
+		}
+		want := filepath.Join(cgroup.Mounts, l.Freeze(t, h.cgroups, l.Container(p, id)))
+		if got := h.facts(runtime{PID: 8812}).Containers[0].Frozen; got != want {
+			t.Errorf("%s: frozen by %q, want %q", l, got, want)
+		}
 	}
 }
 

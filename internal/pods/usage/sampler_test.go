@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup/cgrouptest"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -97,6 +98,18 @@ func (m *machine) snapshot() Snapshot {
 		m.t.Fatal(err)
 	}
 	return snap
+}
+
+func TestMemoryOfContainerInEveryLayout(t *testing.T) {
+	for _, l := range cgrouptest.Layouts() {
+		m := newMachine(t)
+		m.sampler.Cgroups = t.TempDir()
+		m.pods[0].UID = "8f73c1d2-0000-4000-8000-000000000001"
+		l.Write(t, m.sampler.Cgroups, cgrouptest.Pod{UID: string(m.pods[0].UID), Class: "burstable", Processes: map[string][]int{containerID: {70}, sandboxID: {71}}})
+		if s := m.snapshot().Containers[containerID]; s.Source != FromCgroup || s.Memory == nil || *s.Memory != cgrouptest.Memory {
+			t.Errorf("%s: %+v", l, s)
+		}
+	}
 }
 
 func TestHostIsReadBeforeTheRuntimeIsAsked(t *testing.T) {

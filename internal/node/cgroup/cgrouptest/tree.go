@@ -89,6 +89,35 @@ func (l Layout) Container(p Pod, id string) string {
 	return path.Join(l.Group(p), id)
 }
 
+// Proc returns the file cgroup in /proc/PID of a process in a cgroup.
+func (l Layout) Proc(group string) (text string) {
+	for i, h := range l.hierarchies() {
+		if h == "" || h == "unified" {
+			text += "0::" + group + "\n"
+		} else {
+			text += fmt.Sprintf("%d:%s:%s\n", i+1, h, group)
+		}
+	}
+	return text
+}
+
+// Freeze freezes a cgroup that Write has written, and returns the file that asks for it.
+func (l Layout) Freeze(t testing.TB, root, group string) string {
+	t.Helper()
+	file, files := "freezer/"+group+"/freezer.state", map[string]string{"freezer.state": "FROZEN\n", "freezer.self_freezing": "1\n"}
+	dir := filepath.Join(root, "freezer", group)
+	if l.Version == "v2" {
+		file, dir = group+"/cgroup.freeze", filepath.Join(root, group)
+		files = map[string]string{"cgroup.freeze": "1\n", "cgroup.events": "populated 1\nfrozen 1\n"}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path.Clean(file)
+}
+
 // Numbers of each cgroup that Write writes.
 const (
 	Memory   = 4 << 20  // in use, in bytes
