@@ -36,7 +36,7 @@ func Explain(text string, at Step) []Meaning {
 		meaning string
 	}
 	known := map[kind]bool{}
-	for _, r := range records(text[:min(len(text), MaxText)]) {
+	for _, r := range splitErrors(text[:min(len(text), MaxText)]) {
 		step := at
 		if step == "" {
 			step = r.step

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRecords(t *testing.T) {
+func TestSplitErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"one error":           {"a: b: c", ":a: b: c"},
 		"an error of 2 lines": {"error running hook #0: exit status 1, stderr: Auto-detected mode\nnvidia-container-cli: no", ":error running hook #0: exit status 1, stderr: Auto-detected mode nvidia-container-cli: no"},
@@ -20,7 +20,7 @@ func TestRecords(t *testing.T) {
 		"a described pod":  {"Name: error\nNamespace: default\nAnnotations: a: failed to pull\n    State:  Waiting\n      Reason:  CreateContainerConfigError\n      Message:  secret \"a\" not found\n    Last State: Terminated\n      Reason: OOMKilled\n      Exit Code: 137\n", `create:secret "a" not found|restart:OOMKilled`},
 	} {
 		var got []string
-		for _, r := range records(c.text) {
+		for _, r := range splitErrors(c.text) {
 			got = append(got, string(r.step)+":"+r.text)
 		}
 		if strings.Join(got, "|") != c.want {

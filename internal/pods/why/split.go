@@ -27,8 +27,8 @@ var (
 	errorLine = regexp.MustCompile(`^(?i)\s*(?:warning|error|fatal|failed|rpc error|message:|\w{3} \d\d \d\d:\d\d:\d\d )`)
 )
 
-// stepsOfReasons are the steps of events and of containers that wait, by their reasons.
-var stepsOfReasons = map[string]Step{
+// stepsOfEvents are the steps of events and of containers that wait, by their reasons.
+var stepsOfEvents = map[string]Step{
 	"FailedScheduling": StepAdmission, "UnexpectedAdmissionError": StepDevice, "FailedMount": StepVolume, "FailedAttachVolume": StepVolume, "FailedMapVolume": StepVolume, "FailedCreatePodSandBox": StepSandbox,
 	"FailedCreatePodSandbox": StepSandbox, "NetworkNotReady": StepNetwork, "FailedPostStartHook": StepHook, "FailedPreStopHook": StepStop, "FailedKillPod": StepStop, "InspectFailed": StepPull,
 	"ErrImageNeverPull": StepPull, "FailedPrepareDynamicResources": StepDevice, "FailedCreatePodContainer": StepSandbox,
@@ -37,19 +37,21 @@ var stepsOfReasons = map[string]Step{
 	"RegistryUnavailable": StepPull, "SignatureValidationFailed": StepPull, "StartError": StepStart, "ContainerCannotRun": StepStart, "OOMKilled": StepRestart, "Error": StepRestart,
 }
 
-// StepOfReason returns the step of an event or of a container that waits, "" if its reason shows none.
-func StepOfReason(reason string) Step { return stepsOfReasons[reason] }
-
-// records splits a text into its errors. A text of several lines that are of no known form is one
+// splitErrors splits a text into its errors. A text of several lines that are of no known form is one
 // error, unless its lines begin as errors do.
-func records(text string) []record {
+func splitErrors(text string) []record {
 	s := splitter{described: strings.Contains(text, "\nNamespace:") && strings.Contains(text, "Name:") || strings.Contains(text, "\nEvents:") || strings.HasPrefix(text, "Events:")}
 	for line := range strings.Lines(text) {
-		s.add(strings.TrimRight(line, "\r\n"))
+		if s.add(strings.TrimRight(line, "\r\n")); len(s.all) == maxRecords {
+			break
+		}
 	}
 	s.flush()
 	return s.all
 }
+
+// maxRecords bounds the errors of a text: a MiB of a log has fewer.
+const maxRecords = 20_000
 
 type splitter struct {
 	all []record
@@ -127,7 +129,7 @@ func (s *splitter) event(kind, reason, message string) {
 		s.skip()
 		return
 	}
-	s.begin(message, stepsOfReasons[reason])
+	s.begin(message, stepsOfEvents[reason])
 }
 
 // field reads a line of kubectl describe that is no event.
@@ -148,7 +150,7 @@ func (s *splitter) field(line string) {
 			s.begin(value, StepRestart)
 		}
 	case "Message":
-		s.begin(value, stepsOfReasons[s.reason])
+		s.begin(value, stepsOfEvents[s.reason])
 	}
 }
 
