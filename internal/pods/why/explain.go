@@ -72,7 +72,7 @@ func explain(text string, at Step) (Meaning, bool) {
 		if m.Step == "" {
 			m.Step = p.step()
 		}
-		if m.Step == StepPull && (inSandbox.holds(p) || p.has("sandbox image")) {
+		if m.Step == StepPull && (ofSandbox.holds(p) || p.has("sandbox image")) {
 			m.Meaning = "the image of the sandbox (pause) cannot be pulled: " + m.Meaning
 		}
 		if image := imageIn(text); image != "" {

@@ -114,7 +114,7 @@ var (
 		return p.at == StepPull || p.has("pull image", "pullimage", "pulling image", "failed to pull", "pull and unpack", "image pull failed", "errimagepull", "imagepullbackoff", "resolve reference", "resolve image", "/v2/",
 			"container registry", "reading manifest", "reading blob", "docker://", "sandbox image", "httpreadseeker", "pull access denied", "anonymous token", "oauth token", "copying blob")
 	}}
-	inSandbox = scope{"the sandbox", func(p *phrase) bool { return p.at == StepSandbox || p.at == StepNetwork }}
+	ofSandbox = scope{"the sandbox", func(p *phrase) bool { return p.at == StepSandbox || p.at == StepNetwork }}
 	inStop    = scope{"a stop", func(p *phrase) bool {
 		return p.at == StepStop || p.has("failed to kill container", "failed to stop container", "failed to stop sandbox", "killpodsandbox", "killcontainer", "container termination failed", "stopping container", "failed to kill pod", "error killing pod", "stopcontainer", "stoppodsandbox")
 	}}
@@ -185,7 +185,7 @@ func (p *phrase) isOfHost() bool {
 	switch {
 	case word == "":
 		return false
-	case inSandbox.holds(p) || p.at == StepPull || p.at == StepVolume || word == "fork/exec ":
+	case ofSandbox.holds(p) || p.at == StepPull || p.at == StepVolume || word == "fork/exec ":
 		return true
 	case strings.HasSuffix(left, "container process:"), strings.HasSuffix(left, "container process caused:"), strings.HasSuffix(left, "container process caused"), strings.HasSuffix(left, "container init:"), strings.HasSuffix(left, "init caused:"), strings.HasSuffix(left, "exec failed:"):
 		return false
@@ -207,7 +207,7 @@ var (
 	hostProgram = scope{"a program of the host could not be executed", (*phrase).isOfHost}
 	podProgram  = scope{"the container's program could not be executed", func(p *phrase) bool {
 		_, word := p.executed()
-		return word != "" && !p.isOfHost() || !inSandbox.holds(p) && p.has("exec format error", "executable file not found", "open executable:")
+		return word != "" && !p.isOfHost() || !ofSandbox.holds(p) && p.has("exec format error", "executable file not found", "open executable:")
 	}}
 )
 
