@@ -50,6 +50,14 @@ test: ## run the units and a smoke of live tests (hack/smoke) on the distributio
 live: ## run every live test on every kind of runtime, or PODCTL_LIVE_RUNTIMES="containerd crio", which are built once; chaos for DURATION (10m)
 	@hack/test live
 
+.PHONY: vm
+vm: ## run the units that read the host, and a smoke of live tests (hack/vm-tests), in a virtual machine with systemd, cgroup v2, AppArmor
+	@hack/vm-test || { status=$$?; [[ $$status == 3 && ! "$$CI" ]] || exit $$status; }
+
+.PHONY: vm-live
+vm-live: ## run a PIECE of the live tests whose answer depends on the host in a virtual machine; without PIECE, list the pieces
+	@hack/vm-test $(or $(PIECE),pieces)
+
 .PHONY: race
 race: ## run the tests that need no runtime with the race detector
 	@hack/test race

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -184,6 +185,7 @@ securityContext:
 				{`ls /dev/kmsg /dev/mem 2>/dev/null`, `/dev/kmsg.*`},
 				{`cat /proc/sys/kernel/shm_rmid_forced > /proc/sys/kernel/shm_rmid_forced && echo written`, `written`},
 				{`mount -t tmpfs none /mnt 2>&1 || mkdir /mnt && mount -t tmpfs none /mnt && echo mounted`, `.*mounted`},
+				{`ip link add d0 type dummy && echo added`, dummyLink()},
 			},
 		},
 		{
@@ -211,6 +213,14 @@ func privileges(rt *live.Instance) bool {
 }
 
 const noPrivileges = "no privileged pod: CRI-O gives it all capabilities, and this machine has not all"
+
+// dummyLink is what a container sees that adds a dummy link, which some kernels do not have.
+func dummyLink() string {
+	if exec.Command("unshare", "--net", "ip", "link", "add", "d0", "type", "dummy").Run() != nil {
+		return ".*not supported|.*Unknown.*"
+	}
+	return "added"
+}
 
 // allCaps are the capabilities of the machine.
 func allCaps() string {
@@ -275,17 +285,26 @@ func ofHost(t *testing.T, namespace string) string {
 	return regexp.QuoteMeta(link)
 }
 
-func limitedPods() []seen {
-	own := "0" // where the runtime may not lower the score, this is the least
-	if score, err := os.ReadFile("/proc/self/oom_score_adj"); err == nil {
-		own = strings.TrimSpace(string(score))
+// leastScore is the oom_score_adj of the containers that are killed last: the own one where
+// the machine has no CAP_SYS_RESOURCE, without which no process may lower it.
+func leastScore() string {
+	const file = "/proc/self/oom_score_adj"
+	own, err := os.ReadFile(file)
+	if err != nil || os.WriteFile(file, []byte("-997"), 0) != nil {
+		return strings.TrimSpace(string(own))
 	}
+	_ = os.WriteFile(file, own, 0)
+	return "-997"
+}
+
+func limitedPods() []seen {
 	_, unified := os.Stat("/sys/fs/cgroup/cgroup.controllers")
 	return []seen{
 		{name: "free", sees: []see{
 			{`memory`, `9223372036854771712|max`},
 			{`cpu`, `-1 100000|max 100000`},
 			{`share`, `2|1`},
+			{`v1 && echo 1 || cat $cg/memory.oom.group`, `1`},
 		}},
 		{
 			name:      "burstable",
@@ -304,7 +323,7 @@ func limitedPods() []seen {
 			sees: []see{
 				{`memory`, `50331648`},
 				{`cpu`, `20000 100000`},
-				{`cat /proc/self/oom_score_adj`, `-997|` + own},
+				{`cat /proc/self/oom_score_adj`, leastScore()},
 			},
 		},
 		{
@@ -327,7 +346,7 @@ volumeMounts: [{name: cgroups, mountPath: /host}]`,
 			name:      "class",
 			spec:      `priorityClassName: system-node-critical`,
 			container: `resources: {requests: {memory: 16Mi}}`,
-			sees:      []see{{`cat /proc/self/oom_score_adj`, `-997|` + own}},
+			sees:      []see{{`cat /proc/self/oom_score_adj`, leastScore()}},
 		},
 	}
 }

@@ -112,6 +112,29 @@ func TestDescribeShowsCgroup(t *testing.T) {
 	}
 }
 
+// Containers do not swap where the node does, and end by the OOM killer at their limit.
+func TestSwapIsOff(t *testing.T) {
+	sh(t, "[ -f /swap ] || { fallocate -l 256M /swap && chmod 600 /swap && mkswap -q /swap; }; swapon /swap")
+	defer sh(t, "swapoff /swap")
+	node(t)
+	if out := sh(t, "podctl exec web-0 -- cat /sys/fs/cgroup/memory.swap.max"); out != "0" {
+		t.Errorf("a container may swap %s bytes", out)
+	}
+	out, _ := try(t, `podctl run - <<X
+apiVersion: v1
+kind: Pod
+metadata: {name: hog}
+spec:
+  restartPolicy: Never
+  containers:
+  - {name: c, image: docker.io/library/busybox:latest, imagePullPolicy: IfNotPresent, command: [sh, -c, "tail /dev/zero"], resources: {limits: {memory: 24Mi}}}
+X`)
+	t.Log(out)
+	if !strings.Contains(out, "OOM") {
+		t.Error("it was not killed for its memory")
+	}
+}
+
 // The package ends its agent when it is removed, and leaves nothing of its own; pods that the
 // agent ran stay until somebody removes them.
 func TestPackageIsPurged(t *testing.T) {
