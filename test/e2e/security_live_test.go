@@ -151,6 +151,7 @@ securityContext:
 				{`status CapBnd`, bindCap},
 				{`status CapEff`, `0000000000000000`},
 				{`status NoNewPrivs`, `1`},
+				{`echo x > /file`, `.*can't create /file: Read-only file system`},
 				{`status Seccomp`, `2`},
 				{`touch /x`, `.*Read-only file system`},
 				{`touch /tmp/x`, `.*Read-only file system`},

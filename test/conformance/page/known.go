@@ -18,15 +18,15 @@ type known struct {
 var knownFailures = []known{
 	{
 		text:   regexp.MustCompile(`oom_score_adj value 0 not equal to expected -|failed to find expected oom_score_adj value -`),
-		reason: "the host has no CAP_SYS_RESOURCE, without which no process may lower an oom_score_adj",
+		reason: "the host has no CAP_SYS_RESOURCE, without which no process may lower an oom_score_adj; on one that has it, TestSecurityContextAndLimitsFromInside sees -997",
 	},
 	{
 		text:   regexp.MustCompile(`type dummy.*Operation not supported`),
-		reason: "the host's kernel has no dummy network links",
+		reason: "the host's kernel has no dummy network links; on one that has, TestSecurityContextAndLimitsFromInside adds one",
 	},
 	{
 		text:   regexp.MustCompile(`can't create /file: Read-only file system`),
-		reason: "the images' sh is bash, which words it in another way than busybox's",
+		reason: "the images' sh is bash, which words it in another way than busybox's, whose words TestSecurityContextAndLimitsFromInside reads",
 	},
 }
 
