@@ -27,8 +27,8 @@ var (
 	errorLine = regexp.MustCompile(`^(?i)\s*(?:warning|error|fatal|failed|rpc error|message:|\w{3} \d\d \d\d:\d\d:\d\d )`)
 )
 
-// stepsOfEvents are the steps of events and of containers that wait, by their reasons.
-var stepsOfEvents = map[string]Step{
+// stepsOfReasons are the steps of events and of containers that wait, by their reasons.
+var stepsOfReasons = map[string]Step{
 	"FailedScheduling": StepAdmission, "UnexpectedAdmissionError": StepDevice, "FailedMount": StepVolume, "FailedAttachVolume": StepVolume, "FailedMapVolume": StepVolume, "FailedCreatePodSandBox": StepSandbox,
 	"FailedCreatePodSandbox": StepSandbox, "NetworkNotReady": StepNetwork, "FailedPostStartHook": StepHook, "FailedPreStopHook": StepStop, "FailedKillPod": StepStop, "InspectFailed": StepPull,
 	"ErrImageNeverPull": StepPull, "FailedPrepareDynamicResources": StepDevice, "FailedCreatePodContainer": StepSandbox,
@@ -129,7 +129,7 @@ func (s *splitter) event(kind, reason, message string) {
 		s.skip()
 		return
 	}
-	s.begin(message, stepsOfEvents[reason])
+	s.begin(message, stepsOfReasons[reason])
 }
 
 // field reads a line of kubectl describe that is no event.
@@ -150,7 +150,7 @@ func (s *splitter) field(line string) {
 			s.begin(value, StepRestart)
 		}
 	case "Message":
-		s.begin(value, stepsOfEvents[s.reason])
+		s.begin(value, stepsOfReasons[s.reason])
 	}
 }
 
