@@ -236,13 +236,14 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 		KillOptions: orphan.KillOptions{Grace: o.grace, Remove: o.remove, DryRun: o.dryRun}, Finder: f,
 		Terminator: stop.Terminator{Client: f.Client, Names: names},
 	}
+	// Also without --remove: the last leaked cgroup leaves empty parents.
+	leftovers, closeLeftovers, err := openLeftovers(ctx, e, o.Globals, f.Client, o.dryRun)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLeftovers()) }()
 	if o.remove {
-		leftovers, closeLeftovers, err := openLeftovers(ctx, e, o.Globals, f.Client, o.dryRun)
-		if err != nil {
-			return err
-		}
 		k.Leftovers = leftovers
-		defer func() { err = errors.Join(err, closeLeftovers()) }()
 	}
 	errs, done := make([]error, len(found)), make([]OrphanData, len(found))
 	lines := output.NewOrdered(e.Out, len(found))
