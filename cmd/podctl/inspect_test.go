@@ -66,17 +66,7 @@ func TestInspectJoinsSandboxAndContainers(t *testing.T) {
 		run("b*", "-o", "jsonpath={[0].metadata.name}").printed("bare")
 		run("pod", "bare", "-o", "yaml").printed("  name: bare\n")
 
-		diff := run("--diff", "bare/main")
-		diff.printed("ATTEMPT 0", "ATTEMPT 1", ".status.exitCode", "CONTAINER_EXITED", "CONTAINER_RUNNING")
-		var differences []struct{ Path, Old, New any }
-		if err := json.Unmarshal([]byte(run("--diff", "bare/main", "-o", "json").out.String()), &differences); err != nil || len(differences) == 0 {
-			t.Errorf("%v, %v", differences, err)
-		}
-
-		c := w.start(nil, "inspect", "--diff", "bare/side")
-		c.ends(shell.ExitFailed, 5*time.Second)
-		c.warned("container test/bare/side has no previous attempt")
-		c = w.start(nil, "inspect", "bare", "-o", "table")
+		c := w.start(nil, "inspect", "bare", "-o", "table")
 		c.ends(shell.ExitUsage, time.Second)
 		c = w.start(nil, "inspect", "bar", "nope")
 		c.ends(shell.ExitFailed, time.Second)

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -115,4 +116,24 @@ func (t *Tracer) Ended(c *relay.Call) *Entry {
 		e.Detail = count(e.Responses, "message", "messages")
 	}
 	return e
+}
+
+// Result returns how a call ended, with the fields that matter: ok, 3 containers.
+func (e *Entry) Result() string {
+	text := "ok"
+	switch {
+	case e.InFlight && e.Timeout > 0:
+		text = fmt.Sprintf("in flight, deadline in %s", (e.Timeout - e.Took).Round(time.Second))
+	case e.InFlight:
+		text = "in flight, without a deadline"
+	case e.Code != 0:
+		text = e.Code.String()
+		if e.Status != "" {
+			text += ": " + e.Status
+		}
+	}
+	if e.Detail != "" {
+		text += ", " + e.Detail
+	}
+	return text
 }

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,17 +32,8 @@ type traceOptions struct {
 	last     time.Duration // 0: until an interrupt, or the end of the command
 	file     string        // "" for the standard streams
 	record   string        // file of a recording, "" for none
-	// format is how calls are printed unless chrome or otlp is set.
-	format output.Format
-	chrome bool
-	otlp   *url.URL
+	format   output.Format
 }
-
-// Special formats of the command.
-const (
-	chromeFormat = "chrome"
-	otlpFormat   = "otlp="
-)
 
 func traceCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
@@ -65,10 +55,8 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 			"   podctl trace --listen /run/trace.sock\n" +
 			"   podctl trace --attach --summary --for 30s\n" +
 			"   podctl trace --summary -- crictl ps\n" +
-			"   podctl trace -o json --write calls.json --pod web -- podctl run web.yaml\n" +
-			"   podctl trace -o chrome --write trace.json -- crictl pull busybox     # for ui.perfetto.dev\n\n" +
-			"-o is " + output.DataFormats + ", of one object at a time, chrome (Chrome's trace format), or\n" +
-			"otlp=URL (spans of OpenTelemetry, sent to a collector by OTLP/HTTP).",
+			"   podctl trace -o json --write calls.json --pod web -- podctl run web.yaml\n\n" +
+			"-o is " + output.DataFormats + ", of one object at a time.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", DefaultText: "one for COMMAND", Usage: "unix `SOCKET` to create, with mode 0600; one that a process serves is refused"},
 			&cli.BoolFlag{Name: "attach", Usage: "trace the callers that the runtime has, without restarting anything: take the place of its socket, until the end"},
@@ -132,14 +120,7 @@ func readTrace(c *cli.Context) (traceOptions, error) {
 	if err := checkFilter(o.filter); err != nil {
 		return o, err
 	}
-	switch {
-	case o.Output == chromeFormat:
-		o.chrome = true
-	case strings.HasPrefix(o.Output+"=", otlpFormat):
-		o.otlp, err = otlpURL(strings.TrimPrefix(o.Output, otlpFormat))
-	default:
-		o.format, err = shell.ReadReportOutput(c)
-	}
+	o.format, err = shell.ReadReportOutput(c)
 	return o, err
 }
 
@@ -157,18 +138,6 @@ func checkFilter(f trace.Filter) error {
 		}
 	}
 	return nil
-}
-
-// otlpURL reads the address of a collector; /v1/traces is the path of the protocol.
-func otlpURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &shell.UsageError{Message: "--output otlp: want the URL of a collector", Advice: "-o otlp=http://127.0.0.1:4318"}
-	}
-	if u.Path == "" || u.Path == "/" {
-		u.Path = "/v1/traces"
-	}
-	return u, nil
 }
 
 // environment is that of the command: its runtime is the one at the socket.

@@ -23,10 +23,7 @@ type tracePrinter interface {
 }
 
 // newTracePrinter returns the printer of the format.
-func newTracePrinter(e *shell.Env, o traceOptions, runtime string) (tracePrinter, error) {
-	if o.otlp != nil {
-		return newOTLPPrinter(e, o.otlp, runtime), nil
-	}
+func newTracePrinter(e *shell.Env, o traceOptions) (tracePrinter, error) {
 	to := destination{Writer: e.Out, env: e, tty: e.TTY}
 	switch {
 	case o.file != "":
@@ -38,10 +35,7 @@ func newTracePrinter(e *shell.Env, o traceOptions, runtime string) (tracePrinter
 	case len(o.command) > 0:
 		to.Writer = e.Errw
 	}
-	switch {
-	case o.chrome:
-		return &chromePrinter{destination: to}, nil
-	case !o.format.IsTable():
+	if !o.format.IsTable() {
 		return &dataPrinter{destination: to, stream: o.format.NewStream(to)}, nil
 	}
 	return newTablePrinter(to, o), nil
@@ -82,6 +76,21 @@ func callerText(c relay.Caller) string {
 		return "unknown"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %d", c.Comm, c.PID))
+}
+
+// dataPrinter prints one object for each call.
+type dataPrinter struct {
+	destination
+	stream *output.Stream
+}
+
+func (p *dataPrinter) begin() error { return nil }
+
+func (p *dataPrinter) entry(e *trace.Entry) error { return p.stream.Print(e.Method, e.Data()) }
+
+func (p *dataPrinter) summary(at time.Time, s summaryData) error {
+	s.Type, s.Time = "summary", at
+	return p.stream.Print("", s)
 }
 
 // tablePrinter prints a table.

@@ -29,7 +29,7 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 		return err
 	}
 	defer runtime.close()
-	s, err := newSession(u.Env, o, runtime.endpoint.Runtime)
+	s, err := newSession(u.Env, o)
 	if err != nil {
 		return err
 	}

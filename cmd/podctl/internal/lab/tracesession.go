@@ -33,8 +33,8 @@ type session struct {
 var _ relay.Observer = (*session)(nil)
 
 // newSession returns a session that has printed nothing yet.
-func newSession(e *shell.Env, o traceOptions, runtime string) (*session, error) {
-	printer, err := newTracePrinter(e, o, runtime)
+func newSession(e *shell.Env, o traceOptions) (*session, error) {
+	printer, err := newTracePrinter(e, o)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,6 @@ type inspectOptions struct {
 	target.Query
 	format      output.Format
 	showSecrets bool
-	// diff compares two attempts of a container.
-	diff bool
 	// masked is called with the values that were masked, nil if they are not needed.
 	masked func(values [][]byte)
 }
@@ -43,19 +41,15 @@ func inspectCommand(e *shell.Env) *cmdline.Command {
 		OnTape:  true,
 		OnNodes: cmdline.NodePage,
 		Aliases: []string{"inspectp"},
-		Data:    []any{inspection{}, inspectMetadata{}, inspectDifference{}},
+		Data:    []any{inspection{}, inspectMetadata{}},
 		Description: "Prints, as JSON, what the runtime answers with its verbose status calls about the sandbox and the\n" +
 			"newest attempt of each container, or the attempts that --attempt or --previous choose. One\n" +
 			"target is printed as an object, several as an array. Values of environment variables from\n" +
 			"Secrets, or with names such as PASSWORD and TOKEN, are masked, and podctl's copy of the manifest;\n" +
 			"arguments of commands are not.\n" +
-			"--diff prints the differences between two attempts of a container: --attempt, else the one\n" +
-			"before the newest, and the newest.\n" +
-			"-o is json (default), yaml, name, jsonpath=TEMPLATE, go-template=TEMPLATE or custom-columns=SPEC;\n" +
-			"with --diff also table (its default).",
+			"-o is json (default), yaml, name, jsonpath=TEMPLATE, go-template=TEMPLATE or custom-columns=SPEC.",
 		Flags: append(targetFlags(bySelector|byContainer|byAttempt),
 			&cli.BoolFlag{Name: "show-secrets", Usage: "do not mask values that may be secrets"},
-			&cli.BoolFlag{Name: "diff", Usage: "print the differences between two attempts of a container"},
 			shell.NoHeadersFlag(),
 		),
 		Action: func(c *cli.Context) error {
@@ -69,15 +63,15 @@ func inspectCommand(e *shell.Env) *cmdline.Command {
 }
 
 func readInspect(c *cli.Context) (o inspectOptions, err error) {
-	o = inspectOptions{Globals: shell.ReadGlobals(c), showSecrets: c.Bool("show-secrets"), diff: c.Bool("diff")}
-	if o.Output == "" && !o.diff {
+	o = inspectOptions{Globals: shell.ReadGlobals(c), showSecrets: c.Bool("show-secrets")}
+	if o.Output == "" {
 		o.Output = "json"
 	}
 	if o.format, err = shell.ReadFormat(o.Output); err != nil {
 		return o, err
 	}
 	o.format.NoHeaders = c.Bool("no-headers")
-	if o.format.IsTable() && !o.diff {
+	if o.format.IsTable() {
 		return o, &shell.UsageError{Message: fmt.Sprintf("--output %q: inspect prints data", o.Output), Advice: "podctl describe prints a page"}
 	}
 	o.Query, err = needTarget(c, c.Args().Slice())
@@ -105,9 +99,6 @@ func runInspect(ctx context.Context, e *shell.Env, o inspectOptions) error {
 	}
 	defer s.Close()
 	o.format.Width = e.TableWidth(o.NoTrunc)
-	if o.diff {
-		return runInspectDiff(ctx, e, o, s)
-	}
 	o.AllContainers = o.Container == ""
 	s.readPrevious(ctx, o.Query)
 	found, wrong := target.Containers(s.Pods, o.Query)
