@@ -19,7 +19,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/pod/testutil"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/cmd/podctl/internal/simpod"
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
 )

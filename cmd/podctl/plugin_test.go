@@ -16,9 +16,9 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
+	"github.com/podctl/podctl/internal/lab/sim"
 )
 
 func TestTheTablesOfNodesAreOneTable(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/lab/rules"
+	"github.com/podctl/podctl/internal/lab/sim"
 )
 
 const slowImage = "r.io:5000/team/slow:1"

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 )
 
 // nonRoot is a pod that does not want to run as root.

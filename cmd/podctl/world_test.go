@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 )
 
 // world is a simulated runtime that outlives the podctls which come to it, in

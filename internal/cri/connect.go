@@ -139,6 +139,12 @@ func (c *Client) ImageConn() grpc.ClientConnInterface { return c.imageConn }
 // that was replaced since is known to Version.
 func (c *Client) Connected() Version { return c.version }
 
+// IsSimulated reports whether the runtime is podctl's simulated one, whose containers have neither
+// processes nor cgroups.
+func (c *Client) IsSimulated() bool {
+	return c.endpoint.Runtime == SimEndpoint || c.version.Name == SimName
+}
+
 // Close ends the connections; calls in flight fail.
 func (c *Client) Close() {
 	for _, cc := range c.conns {

@@ -14,6 +14,9 @@ import (
 // through, Connect needs Options.Dial with it.
 const SimEndpoint = "sim:"
 
+// SimName is the name that a simulated runtime gives itself, also at a socket.
+const SimName = "podctl-sim"
+
 // TapeScheme is what the endpoint of a recording begins with, before the name of its file.
 // Discover passes it through, Connect needs Options.Dial with it.
 const TapeScheme = "tape:"

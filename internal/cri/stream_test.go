@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 )
 
 func TestInputOfAContainerIsReadFromBothRuntimes(t *testing.T) {

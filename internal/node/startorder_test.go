@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/node/startgate"
 )
 

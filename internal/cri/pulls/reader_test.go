@@ -10,8 +10,8 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/pulls"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/lab/rules"
+	"github.com/podctl/podctl/internal/lab/sim"
 )
 
 func bubble(t *testing.T, f func(*testing.T, *sim.Runtime, *cri.Client)) {

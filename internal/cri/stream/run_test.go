@@ -19,7 +19,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 )
 
 // container runs a container in a simulated runtime and returns its sandbox and id.

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/lab/relay"
+	"github.com/podctl/podctl/internal/lab/sim"
 )
 
 // recorder is an Observer that keeps a line for each event.

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/node/host"
@@ -38,7 +37,7 @@ type CgroupOptions struct {
 
 // OpenCgroups returns the pod cgroups of a runtime.
 func OpenCgroups(ctx context.Context, client *cri.Client, o CgroupOptions) (node.Cgroups, error) {
-	if client.Endpoint().Runtime == cri.SimEndpoint || client.Connected().Name == sim.Name {
+	if client.IsSimulated() {
 		return NoCgroups{}, nil
 	}
 	drivers, err := cgroupDrivers(ctx, client, o)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/sim"
 )
 
 // ConnectOptions say which runtime to connect to.
@@ -16,8 +15,9 @@ type ConnectOptions struct {
 	Runtime, Image string
 	// Timeout bounds runtime calls that only read, 0 for crictl's setting or the default.
 	Timeout time.Duration
-	// Simulate returns the runtime that "sim:" stands for, and what closes it.
-	Simulate func() (*sim.Runtime, func())
+	// Simulate starts the runtime that "sim:" stands for, and returns what connects to it and what
+	// closes it.
+	Simulate func() (dial func(context.Context) (net.Conn, error), stop func())
 	// Dial connects to a runtime that this process serves, instead of to the endpoint's sockets;
 	// nil where it serves none.
 	Dial func(context.Context) (net.Conn, error)
@@ -42,9 +42,7 @@ func Connect(ctx context.Context, o ConnectOptions) (*cri.Client, func(), error)
 	options := cri.Options{Endpoint: endpoint, Log: o.Log, Watcher: o.Watcher, Observer: o.Observer, OnLargeList: o.OnLargeList, Dial: o.Dial}
 	stop := none
 	if endpoint.Runtime == cri.SimEndpoint {
-		var runtime *sim.Runtime
-		runtime, stop = o.Simulate()
-		options.Dial = runtime.Dial
+		options.Dial, stop = o.Simulate()
 	}
 	client, err := cri.Connect(ctx, options)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod/testutil"

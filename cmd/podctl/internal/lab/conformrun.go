@@ -18,7 +18,6 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/lab/conform"
 	"github.com/podctl/podctl/internal/lab/conform/inside"
@@ -36,7 +35,7 @@ func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
 			return err
 		}
 		defer disconnect()
-		if client.Connected().Name == sim.Name {
+		if client.IsSimulated() {
 			return errSimulated
 		}
 		at, err := openWorkspace(ctx, changes, e, o.Globals, client, "conform", conform.Label)

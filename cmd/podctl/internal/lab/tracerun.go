@@ -13,8 +13,8 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/lab/relay"
+	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/lab/trace"
 	"github.com/podctl/podctl/internal/sys/ownsocket"
 )

@@ -8,7 +8,6 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/lab/tape"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/arrival"
@@ -35,7 +34,7 @@ func recordNode(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.
 	if err := r.Writer.AddNode(arrival.Save(readNode(ctx, e, preemptOptions{Globals: g}))); err != nil {
 		return err
 	}
-	if cri.ServerOf(client.Endpoint()).PID == 0 || client.Connected().Name == sim.Name {
+	if cri.ServerOf(client.Endpoint()).PID == 0 || client.IsSimulated() {
 		return nil // its containers are no processes of this host, or cannot be seen
 	}
 	return r.Host(ctx, tape.HostOptions{Procs: e.Procs, Cgroups: e.CgroupMounts(), MountsOf: answers.Kubelet.PID})

@@ -16,7 +16,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/sim"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pods/inventory"
@@ -181,7 +180,7 @@ func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orpha
 		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives || e.Tape != nil,
 	}
 	f.Answered = e.RecordedOwners()
-	if e.Tape == nil && client.Connected().Name != sim.Name {
+	if e.Tape == nil && !client.IsSimulated() {
 		f.Leaks = o.LeakFinder(e, client)
 	}
 	return f, nil

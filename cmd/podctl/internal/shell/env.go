@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/cri/sim"
+	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/lab/tape"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pods/describe"

@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"context"
+	"net"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -148,7 +149,11 @@ func ConnectWatched(ctx context.Context, e *Env, g Globals, watcher cri.CallWatc
 // ConnectOptions are how the user wants to connect, without watchers of the calls.
 func (g Globals) ConnectOptions(e *Env) daemon.ConnectOptions {
 	o := daemon.ConnectOptions{
-		Runtime: g.Runtime, Image: g.Image, Timeout: g.Timeout, Simulate: e.Simulate, SimOutlives: e.SimOutlives, Log: e.Log,
+		Runtime: g.Runtime, Image: g.Image, Timeout: g.Timeout, SimOutlives: e.SimOutlives, Log: e.Log,
+		Simulate: func() (func(context.Context) (net.Conn, error), func()) {
+			runtime, stop := e.Simulate()
+			return runtime.Dial, stop
+		},
 		OnLargeList: func(err error) { printWithHint(e.Errw, "warning", err) },
 	}
 	if e.Tape != nil {

@@ -12,6 +12,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/lab/inject"
 	"github.com/podctl/podctl/internal/lab/rules"
 	"github.com/podctl/podctl/internal/lab/trace"
@@ -35,7 +36,7 @@ type Options struct {
 }
 
 // Name is what a runtime calls itself, unless SetVersion changes it.
-const Name = "podctl-sim"
+const Name = cri.SimName
 
 // Runtime is a CRI runtime in memory.
 type Runtime struct {
