@@ -378,3 +378,9 @@ func TestPullKeepsPodctlsAnnotationsBack(t *testing.T) {
 		}
 	})
 }
+
+func TestSimNameIsThatOfTheSimulatedRuntime(t *testing.T) {
+	if SimName != sim.Name {
+		t.Errorf("%q, want %q", SimName, sim.Name)
+	}
+}

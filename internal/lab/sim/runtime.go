@@ -12,7 +12,6 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/lab/inject"
 	"github.com/podctl/podctl/internal/lab/rules"
 	"github.com/podctl/podctl/internal/lab/trace"
@@ -35,8 +34,9 @@ type Options struct {
 	Record bool
 }
 
-// Name is what a runtime calls itself, unless SetVersion changes it.
-const Name = cri.SimName
+// Name is what a runtime calls itself, unless SetVersion changes it: cri.SimName, which cannot be
+// named here, since tests of package cri use this one.
+const Name = "podctl-sim"
 
 // Runtime is a CRI runtime in memory.
 type Runtime struct {
