@@ -3,6 +3,7 @@ package owners
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -129,6 +130,7 @@ func saveProcess(p Process) SavedProcess {
 // Answers returns the answers that were stored.
 func (s Saved) Answers() *Answers {
 	k := s.Kubelet
+	k.Pods = present(k.Pods)
 	a := &Answers{
 		Unseen: errorOf(s.Unseen), Unread: errorOf(s.Unread), Exited: s.Exited, names: map[string]nameHolder{},
 		Kubelet: Kubelet{
@@ -147,13 +149,18 @@ func (s Saved) Answers() *Answers {
 	}
 	for _, of := range s.Sources {
 		a.Sources = append(a.Sources, Source{
-			Answer: desired.Answer{Source: of.Source, Pods: of.Pods, ByName: of.ByName, MadeUp: of.MadeUp, Err: errorOf(of.Err)}, Kind: of.Kind, Named: of.Named,
+			Answer: desired.Answer{Source: of.Source, Pods: present(of.Pods), ByName: of.ByName, MadeUp: of.MadeUp, Err: errorOf(of.Err)}, Kind: of.Kind, Named: of.Named,
 		})
 	}
 	for _, n := range s.Names {
 		a.names[n.FullName] = nameHolder{n.Process.process(), n.Silent}
 	}
 	return a
+}
+
+// present returns the pods that are there: a file may have null in their place.
+func present(pods []*v1.Pod) []*v1.Pod {
+	return slices.DeleteFunc(pods, func(p *v1.Pod) bool { return p == nil })
 }
 
 func (p SavedProcess) process() Process {

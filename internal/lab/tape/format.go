@@ -21,13 +21,18 @@ const (
 	formatVersion = 1
 
 	// maxTotal bounds a tape without its compression, maxLine each of its lines, in bytes.
-	maxTotal = 128 << 20
-	maxLine  = 32 << 20
+	maxTotal = 64 << 20
+	maxLine  = 16 << 20
 	// maxObjects bounds the JSON values with fields in a line, empty ones included: a message
-	// takes some hundred bytes of memory, however short it is written.
-	maxObjects = 1 << 20
+	// takes some hundred bytes of memory, however short it is written. maxKubernetes does for
+	// what owners said, whose objects are larger, maxEntries for values of any kind, and
+	// maxAllObjects for the whole tape.
+	maxObjects    = 1 << 18
+	maxKubernetes = 1 << 16
+	maxEntries    = 1 << 18
+	maxAllObjects = 1 << 20
 	// maxLines bounds the lines of a tape.
-	maxLines = 1 << 20
+	maxLines = 1 << 18
 )
 
 // Header is the first line of a tape.

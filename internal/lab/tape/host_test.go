@@ -203,15 +203,20 @@ func TestHostileFilesAreRejected(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
+	// A file takes a block, and each of its directories another one.
 	var deep strings.Builder
-	for i := range 200 {
+	for i := range 20 {
 		fmt.Fprintf(&deep, `{"t":1,"file":{"path":"cgroup/%d%s/x"}}`+"\n", i, strings.Repeat("/a", 2000))
 	}
-	if _, err := Read("f", strings.NewReader(string(zipped(header+deep.String()+`{"t":2,"end":200}`+"\n")))); err == nil || !strings.Contains(err.Error(), "f:133: more than 262144 directories") {
+	if _, err := Read("f", strings.NewReader(string(zipped(header+deep.String()+`{"t":2,"end":20}`+"\n")))); err == nil || !strings.Contains(err.Error(), "f:18: files of more than 128 MiB") {
 		t.Error(err)
 	}
-	many := header + `{"t":1,"owners":{"kubelet":{"pods":[{}` + strings.Repeat(",{}", maxObjects/8) + `]}}}` + "\n" + end1
-	if _, err := Read("f", strings.NewReader(string(zipped(many)))); err == nil || !strings.Contains(err.Error(), "f:2: more than 131072 objects") {
+	nothing := header + `{"t":1,"owners":{"kubelet":{"asked":true,"pods":[null]},"sources":[{"pods":[null]}],"processes":[{"pods":{"items":[null]}}]}}` + "\n" + end1
+	if answers := read(t, zipped(nothing)).Owners().Answers(); len(answers.Kubelet.Pods)+len(answers.Sources[0].Pods) > 0 {
+		t.Errorf("%+v", answers)
+	}
+	many := header + `{"t":1,"owners":{"kubelet":{"pods":[{}` + strings.Repeat(",{}", maxKubernetes) + `]}}}` + "\n" + end1
+	if _, err := Read("f", strings.NewReader(string(zipped(many)))); err == nil || !strings.Contains(err.Error(), "f:2: more than 65536 objects") {
 		t.Error(err)
 	}
 }

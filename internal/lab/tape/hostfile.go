@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,8 +30,9 @@ const (
 	// maxFiles bounds the files on a tape, maxFile each of them, in bytes.
 	maxFiles = 1 << 16
 	maxFile  = 64 << 10
-	// maxDirs bounds the directories that the files of a tape are in.
-	maxDirs = 4 * maxFiles
+	// maxBlocks bounds what the files of a tape, and the directories that they are in, take of a
+	// disk, in blocks of 4 KiB.
+	maxBlocks = 1 << 15
 	// maxMounts bounds a table of mounts.
 	maxMounts = 4 << 20
 )
@@ -151,6 +153,27 @@ func (r *fileReader) link(name string) {
 	if target, err := os.Readlink(filepath.Join(r.root, name)); err == nil {
 		r.add(File{Path: filepath.Join(r.dir, name), Link: target})
 	}
+}
+
+// fileRoom is the room that files take on a disk.
+type fileRoom struct {
+	blocks int
+	dirs   map[string]bool
+}
+
+func newFileRoom() *fileRoom { return &fileRoom{dirs: map[string]bool{}} }
+
+// add adds a file, and the directories that it is in.
+func (r *fileRoom) add(f File) error {
+	r.blocks += max(1, (len(f.Text)+4095)/4096)
+	for dir := path.Dir(f.Path); !r.dirs[dir] && r.blocks <= maxBlocks; dir = path.Dir(dir) {
+		r.dirs[dir] = true
+		r.blocks++
+	}
+	if r.blocks > maxBlocks {
+		return fmt.Errorf("files of more than %d MiB", maxBlocks>>8)
+	}
+	return nil
 }
 
 // check rejects a file that nothing records. One outside its directory, or a link to a file,

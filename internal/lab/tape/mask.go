@@ -27,6 +27,9 @@ const maxValues = 4 << 20
 // NewMask returns a Mask that also masks the values given, such as those of Secrets.
 func NewMask(values [][]byte) *Mask { return &Mask{values: values} }
 
+// Values returns the secret values that are known.
+func (m *Mask) Values() [][]byte { return m.values }
+
 // learn takes the secret values of a line, and its names and ids.
 func (m *Mask) learn(l *line) error {
 	for _, text := range []json.RawMessage{l.Answer, l.Owners, l.Node} {

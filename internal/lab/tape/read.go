@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -61,7 +60,7 @@ func unzip(name string, r io.Reader) (*bufio.Reader, error) {
 }
 
 func readTape(name string, text *bufio.Reader) (*Tape, error) {
-	t := &reader{tape: &Tape{byQuestion: map[questionKey][]int{}}, lines: text, dirs: map[string]bool{}}
+	t := &reader{tape: &Tape{byQuestion: map[questionKey][]int{}}, lines: text, files: newFileRoom()}
 	if err := t.read(); err != nil {
 		return nil, readError(name, max(t.line, 1), err)
 	}
@@ -86,8 +85,10 @@ type reader struct {
 	line  int   // number of the one that was read last
 	size  int64 // of all lines, in bytes
 	last  int64
-	dirs  map[string]bool // of files
-	ended bool
+	files *fileRoom
+	// objects are those of all lines.
+	objects int
+	ended   bool
 }
 
 func (t *reader) read() error {
@@ -157,8 +158,8 @@ func (t *reader) add(text []byte) error {
 		return fmt.Errorf("more than %d lines", maxLines)
 	}
 	switch {
-	case bytes.Count(l.Owners, []byte("{"))+bytes.Count(l.Node, []byte("{")) > maxObjects/8: // those of Kubernetes are large
-		return fmt.Errorf("more than %d objects in a line about owners or the node", maxObjects/8)
+	case max(bytes.Count(l.Owners, []byte("{")), bytes.Count(l.Node, []byte("{"))) > maxKubernetes:
+		return fmt.Errorf("more than %d objects in a line about owners or the node", maxKubernetes)
 	case l.Node != nil:
 		t.tape.node = &arrival.Saved{}
 		return json.Unmarshal(l.Node, t.tape.node)
@@ -195,20 +196,11 @@ func (t *reader) add(text []byte) error {
 }
 
 func (t *reader) addFile(f File) error {
-	if len(t.tape.files) == 2*maxFiles {
-		return fmt.Errorf("more than %d files", 2*maxFiles)
-	}
 	if err := f.check(); err != nil {
 		return err
 	}
 	t.tape.files = append(t.tape.files, f)
-	for dir := path.Dir(f.Path); !t.dirs[dir]; dir = path.Dir(dir) {
-		if len(t.dirs) == maxDirs {
-			return fmt.Errorf("more than %d directories", maxDirs)
-		}
-		t.dirs[dir] = true
-	}
-	return nil
+	return t.files.add(f)
 }
 
 // fromJSON returns the message of a protobuf JSON; none is an empty one.
@@ -249,15 +241,22 @@ func (t *reader) readLine() ([]byte, error) {
 		case err != nil:
 			return nil, err
 		default:
-			return bytes.TrimSuffix(text, []byte("\n")), checkObjects(text)
+			return bytes.TrimSuffix(text, []byte("\n")), t.countObjects(text)
 		}
 	}
 }
 
-// checkObjects rejects a line of more objects than a list of many containers has.
-func checkObjects(text []byte) error {
-	if bytes.Count(text, []byte("{")) > maxObjects {
+// countObjects rejects a line, or a tape, of more objects than those of many containers.
+func (t *reader) countObjects(text []byte) error {
+	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("["))
+	t.objects += objects
+	switch {
+	case objects > maxObjects:
 		return fmt.Errorf("more than %d objects in a line", maxObjects)
+	case bytes.Count(text, []byte(",")) > maxEntries:
+		return fmt.Errorf("more than %d values in a line", maxEntries)
+	case t.objects > maxAllObjects:
+		return fmt.Errorf("more than %d objects", maxAllObjects)
 	}
 	return nil
 }

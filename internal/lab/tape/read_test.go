@@ -45,9 +45,11 @@ func TestReaderErrorsNameTheLine(t *testing.T) {
 		"time goes back":    {zipped(header + answer + strings.Replace(answer, `"t":5`, `"t":4`, 1)), "f:3: time goes back by 1ns"},
 		"time too late":     {zipped(header + `{"t":9223372036854775807,"call":"Version","answer":{}}` + "\n" + strings.Replace(answer, `"t":5`, `"t":-5`, 1)), "f:3: time goes back"},
 		"deep":              {zipped(header + `{"t":1,"call":"Version","answer":{"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}}` + "\n"), "f:2: answer of Version: "},
-		"too deep":          {zipped(header + strings.Repeat("[", 1<<20) + "\n"), "f:2: invalid character '[' exceeded max depth"},
-		"many objects":      {zipped(header + `{"t":1,"call":"ListContainers","answer":{"containers":[{}` + strings.Repeat(",{}", maxObjects) + `]}}` + "\n"), "f:2: more than 1048576 objects in a line"},
-		"a bomb":            {zipped(header + strings.Repeat("x", maxLine+1)), "f:2: longer than 32 MiB"},
+		"too deep":          {zipped(header + strings.Repeat("[", 1<<16) + "\n"), "f:2: invalid character '[' exceeded max depth"},
+		"many objects":      {zipped(header + `{"t":1,"call":"ListContainers","answer":{"containers":[{}` + strings.Repeat(",{}", maxObjects) + `]}}` + "\n"), "f:2: more than 262144 objects in a line"},
+		"many values":       {zipped(header + `{"t":1,"call":"ListImages","answer":{"images":[{"repoTags":[""` + strings.Repeat(`,""`, maxEntries) + `]}]}}` + "\n"), "f:2: more than 262144 values in a line"},
+		"many lines":        {zipped(header + strings.Repeat(`{"t":1,"call":"ListContainers","answer":{"containers":[{}`+strings.Repeat(",{}", maxObjects-9)+`]}}`+"\n", 5)), "f:6: more than 1048576 objects"},
+		"a bomb":            {zipped(header + strings.Repeat("x", maxLine+1)), "f:2: longer than 16 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read("f", bytes.NewReader(c.file))
@@ -81,7 +83,7 @@ func TestReaderBoundsTheWhole(t *testing.T) {
 		text.WriteString(line)
 	}
 	file := bytes.NewReader(zipped(text.String()))
-	if _, err := Read("f", file); err == nil || !strings.Contains(err.Error(), ": the recording is larger than 128 MiB") {
+	if _, err := Read("f", file); err == nil || !strings.Contains(err.Error(), ": the recording is larger than 64 MiB") {
 		t.Error(err)
 	}
 }

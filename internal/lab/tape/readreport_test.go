@@ -63,7 +63,7 @@ func TestReportIsReadAsItsRecording(t *testing.T) {
 		"no recording":  {archived(t, "r/node.tape", "hello"), "read recording f:r/node.tape:1: not a recording"},
 		"in itself":     {archived(t, "r/node.tape", string(archived(t, "r/node.tape", recording))), "read recording f:r/node.tape:1: not a recording"},
 		"cut off":       {archived(t, "r/node.tape", string(zipped(header+answer))), "read recording f:r/node.tape:3: the recording is cut off here"},
-		"a hole":        {sparse(t, 1<<40), "read report f: r/node.tape is larger than 128 MiB"},
+		"a hole":        {sparse(t, 1<<40), "read report f: r/node.tape is larger than 64 MiB"},
 		"cut in a file": {zipped(unzipped(t, archived(t, "r/node.tape", recording))[:600]), "read report f: unexpected EOF"},
 	} {
 		if _, err := Read("f", bytes.NewReader(c.file)); err == nil || !strings.HasPrefix(err.Error(), c.want) {

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"slices"
@@ -25,13 +26,14 @@ type Recorder struct {
 	Now            func() time.Time
 	Writer         *Writer
 
-	// listed are the sandboxes and containers of the last lists, by id.
-	listed map[string]string
+	// listed are hashes of the sandboxes and containers of the last lists, by id.
+	listed map[string][sha256.Size]byte
 
-	mu sync.Mutex
+	mu  sync.Mutex
+	err error // of an answer that cannot be recorded
 	// round are answers that are about one state of the runtime: on the tape all of them have
 	// the time of the last.
-	round []Call
+	round []prepared
 }
 
 // Snapshot asks everything once. An error of the runtime is on the tape; the one returned is of
@@ -140,7 +142,7 @@ func (r *Recorder) events(ctx context.Context, came chan<- struct{}) error {
 // relist lists sandboxes and containers, asks for the status of those that are listed otherwise
 // than before, and adds all answers.
 func (r *Recorder) relist(ctx context.Context) error {
-	listed := map[string]string{}
+	listed := map[string][sha256.Size]byte{}
 	type status struct {
 		id, name string
 		request  proto.Message
@@ -148,12 +150,14 @@ func (r *Recorder) relist(ctx context.Context) error {
 	var changed []status
 	add := func(id string, entry proto.Message, name string, request proto.Message) {
 		bytes, _ := canonical(entry) // it was decoded
-		if listed[id] = string(bytes); listed[id] != r.listed[id] {
+		was, known := r.listed[id]
+		if listed[id] = sha256.Sum256(bytes); !known || listed[id] != was {
 			changed = append(changed, status{id, name, request})
 		}
 	}
 	sandboxes, _ := r.ask(ctx, "ListPodSandbox", &runtimeapi.ListPodSandboxRequest{}).(*runtimeapi.ListPodSandboxResponse)
 	containers, _ := r.ask(ctx, "ListContainers", &runtimeapi.ListContainersRequest{}).(*runtimeapi.ListContainersResponse)
+	r.Writer.expect(2 * (len(sandboxes.GetItems()) + len(containers.GetContainers())))
 	for _, s := range sandboxes.GetItems() {
 		add(s.GetId(), s, "PodSandboxStatus", &runtimeapi.PodSandboxStatusRequest{PodSandboxId: s.GetId(), Verbose: true})
 	}
@@ -170,16 +174,15 @@ func (r *Recorder) relist(ctx context.Context) error {
 			delete(listed, changed[i].id) // it is asked again
 		}
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if ctx.Err() != nil || r.err != nil {
+		return errors.Join(ctx.Err(), r.err)
 	}
 	if sandboxes != nil && containers != nil { // else all are asked again
 		r.listed = listed
 	}
 	at := r.Now()
 	for i := range r.round {
-		r.round[i].At = at
-		if err := r.Writer.Add(r.round[i]); err != nil {
+		if err := r.Writer.addCall(r.round[i], at); err != nil {
 			return err
 		}
 	}
@@ -210,8 +213,12 @@ func (r *Recorder) ask(ctx context.Context, name string, request proto.Message) 
 	default:
 		c.Response, _ = canonical(answer) // it was decoded
 	}
+	p, err := r.Writer.prepare(c)
 	r.mu.Lock()
-	r.round = append(r.round, c)
-	r.mu.Unlock()
+	defer r.mu.Unlock()
+	if p != nil {
+		r.round = append(r.round, *p)
+	}
+	r.err = errors.Join(r.err, err)
 	return answer
 }

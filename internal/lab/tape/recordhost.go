@@ -69,19 +69,27 @@ func (w *Writer) PIDs() []int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found := map[int]bool{}
-	for about, answer := range w.last {
-		if about.method != "ContainerStatus" && about.method != "PodSandboxStatus" {
-			continue
-		}
-		var status struct {
-			Info map[string]string `json:"info"`
-		}
-		var info struct {
-			PID int `json:"pid"`
-		}
-		if json.Unmarshal(answer, &status) == nil && json.Unmarshal([]byte(status.Info["info"]), &info) == nil && info.PID > 0 {
-			found[info.PID] = true
+	for _, pid := range w.pids {
+		if pid > 0 {
+			found[pid] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// pidOf returns the process that a status names, 0 if it names none.
+func pidOf(p prepared) int {
+	if p.about.method != "ContainerStatus" && p.about.method != "PodSandboxStatus" {
+		return 0
+	}
+	var status struct {
+		Info map[string]string `json:"info"`
+	}
+	var info struct {
+		PID int `json:"pid"`
+	}
+	if json.Unmarshal(p.line.Answer, &status) != nil || json.Unmarshal([]byte(status.Info["info"]), &info) != nil {
+		return 0
+	}
+	return info.PID
 }

@@ -1,7 +1,10 @@
 package tape
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri"
@@ -198,5 +202,57 @@ func TestWriterKeepsWhatReads(t *testing.T) {
 	}
 	if want := []string{"0s", "6s", "7s"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What one user writes into annotations is cut, and named; what is of others stays as it is.
+func TestLargeObjectsAreCut(t *testing.T) {
+	large := strings.Repeat("a large note, ", 15_000)
+	info, err := json.Marshal(map[string]any{"pid": 4711, "config": map[string]any{"annotations": map[string]string{"note": large}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := map[string]string{}
+	for i := range 20_000 {
+		many[fmt.Sprintf("key-%d", i)] = "x"
+	}
+	sandbox := func(name string, annotations map[string]string) *runtimeapi.PodSandbox {
+		return &runtimeapi.PodSandbox{Id: "id-" + name, Metadata: &runtimeapi.PodSandboxMetadata{Namespace: "default", Name: name, Uid: "uid-" + name}, Annotations: annotations}
+	}
+	w := NewWriter(Header{Start: time.Unix(1000, 0)})
+	for _, c := range []Call{
+		{Method: runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, Response: encode(t, &runtimeapi.ListPodSandboxResponse{Items: []*runtimeapi.PodSandbox{
+			sandbox("large", map[string]string{"note": large}), sandbox("many", many), sandbox("small", map[string]string{"note": "small"}),
+		}})},
+		{Method: runtimeapi.RuntimeService_PodSandboxStatus_FullMethodName, Request: encode(t, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: "id-large", Verbose: true}), Response: encode(t, &runtimeapi.PodSandboxStatusResponse{
+			Status: &runtimeapi.PodSandboxStatus{Id: "id-large", Metadata: &runtimeapi.PodSandboxMetadata{Namespace: "default", Name: "large"}, Annotations: map[string]string{"note": large}}, Info: map[string]string{"info": string(info)},
+		})},
+	} {
+		c.At = time.Unix(1001, 0)
+		if err := w.Add(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var file bytes.Buffer
+	count, err := w.Finish(&file, NewMask(nil), time.Unix(1002, 0))
+	if err != nil || strings.Join(count.Cut, " ") != "default/large default/many" {
+		t.Errorf("%+v, %v", count, err)
+	}
+	if text := unzipped(t, file.Bytes()); len(text) > 4*maxObject {
+		t.Errorf("%d bytes", len(text))
+	}
+	if pids := w.PIDs(); !slices.Equal(pids, []int{4711}) {
+		t.Errorf("%v", pids)
+	}
+	answer, err := read(t, file.Bytes()).Answer("ListPodSandbox", nil, time.Unix(1002, 0))
+	var list runtimeapi.ListPodSandboxResponse
+	if err == nil {
+		err = proto.Unmarshal(answer, &list)
+	}
+	if err != nil || len(list.Items) != 3 {
+		t.Fatal(&list, err)
+	}
+	if note := list.Items[0].GetAnnotations()["note"]; !strings.HasSuffix(note, " more bytes were left out") || list.Items[2].GetAnnotations()["note"] != "small" || list.Items[1].GetMetadata().GetUid() != "uid-many" {
+		t.Errorf("%.100s", note)
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ type Part struct {
 	Name, Title string
 	// Collect returns its files. With an error, what is there nevertheless.
 	Collect func(ctx context.Context) ([]File, error)
+	// Timeout is that of the part, 0 for Limits.Part.
+	Timeout time.Duration
 }
 
 // File is a file of a part.
@@ -71,7 +74,7 @@ func Collect(ctx context.Context, parts []Part, l Limits, now func() time.Time) 
 			}
 			defer func() { <-free }()
 			begun := now()
-			results[i].Files, results[i].Err = p.collect(ctx, l.Part)
+			results[i].Files, results[i].Err = p.collect(ctx, cmp.Or(p.Timeout, l.Part))
 			results[i].Took = now().Sub(begun)
 		})
 	}
@@ -119,11 +122,11 @@ func bound(results []Result, l Limits) {
 		r := &results[i]
 		for n := range r.Files {
 			f := &r.Files[n]
+			if f.Sealed {
+				continue // a part of it is none, and it has a bound of its own
+			}
 			if room := min(l.File, left); len(f.Data) > room {
-				if f.Sealed {
-					room = 0
-				}
-				f.Data, f.Sealed = cut(f.Data, room), false
+				f.Data = cut(f.Data, room)
 				r.Cut = append(r.Cut, f.Name)
 			}
 			left = max(0, left-len(f.Data))

@@ -82,9 +82,9 @@ func TestFilesAreBounded(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	// Half of what is compressed is nothing.
-	sealed := []Result{{Files: []File{{Name: "a.tape", Data: []byte(text), Sealed: true}, {Name: "b.tape", Data: []byte("small"), Sealed: true}}}}
+	sealed := []Result{{Files: []File{{Name: "a.tape", Data: []byte(text), Sealed: true}}}}
 	bound(sealed, Limits{File: 500, Total: 700})
-	if got := sealed[0].Files; string(got[0].Data) != "… 1100 more bytes were left out\n" || got[0].Sealed || string(got[1].Data) != "small" || !got[1].Sealed {
+	if got := sealed[0].Files[0]; string(got.Data) != text {
 		t.Errorf("%+v", got)
 	}
 	if len(results[0].Cut) != 1 || len(results[1].Cut) != 1 || len(results[1].Files[0].Data) > 250 {

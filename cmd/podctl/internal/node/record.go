@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -77,7 +78,10 @@ func runRecord(ctx context.Context, e *shell.Env, o recordOptions) error {
 // record records until the time is over, or an interrupt, which is no error once everything was
 // asked.
 func (o recordOptions) record(ctx context.Context, r *Recording) error {
-	if err := r.env.UntilInterrupted(ctx, r.Snapshot); err != nil || o.last == 0 {
+	end := r.steps.Begin("answers of the runtime")
+	err := r.env.UntilInterrupted(ctx, r.Snapshot)
+	end()
+	if err != nil || o.last == 0 {
 		return err
 	}
 	ctx, interrupted := r.env.UntilInterrupt(ctx)
@@ -96,11 +100,13 @@ type RecordSummary struct {
 	Errors  int     `json:"errors"`  // errors in place of answers
 	Events  int     `json:"events"`  // events of the runtime
 	Masked  int     `json:"masked"`  // texts that are masked
+	// objects, such as pods with large annotations, of which parts were left out
+	Cut []string `json:"cut,omitempty"`
 }
 
 func newRecordSummary(file, runtime string, c tape.Count) RecordSummary {
 	return RecordSummary{
-		File: file, Runtime: runtime, Seconds: c.Span.Seconds(), Bytes: c.Bytes, Answers: c.Answers - c.Events, Errors: c.Errors, Events: c.Events, Masked: c.Masked,
+		File: file, Runtime: runtime, Seconds: c.Span.Seconds(), Bytes: c.Bytes, Answers: c.Answers - c.Events, Errors: c.Errors, Events: c.Events, Masked: c.Masked, Cut: c.Cut,
 	}
 }
 
@@ -130,6 +136,13 @@ func (s RecordSummary) Text(span bool) string {
 		text += ", " + output.Plural(s.Events, "event")
 	}
 	text += fmt.Sprintf(" · %s masked · %s", output.Plural(s.Masked, "text"), sizeText(s.Bytes))
+	if n := len(s.Cut); n > 0 {
+		const shown = 5
+		text += fmt.Sprintf("\nwarning: %s too large, and cut: %s", output.Plural(n, "object"), output.OneLine(strings.Join(s.Cut[:min(n, shown)], ", ")))
+		if n > shown {
+			text += fmt.Sprintf(" and %d more", n-shown)
+		}
+	}
 	if s.File != "-" {
 		text += fmt.Sprintf("\nhint: podctl -r tape:%s pods", s.File)
 	}

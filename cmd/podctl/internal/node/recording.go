@@ -19,6 +19,7 @@ type Recording struct {
 	client     *cri.Client
 	disconnect func()
 	file       *shell.NewFile
+	steps      *shell.Steps
 }
 
 // StartRecording connects to the runtime and creates the file, - for standard output. Finish
@@ -33,7 +34,7 @@ func StartRecording(ctx context.Context, e *shell.Env, g shell.Globals, file str
 		r.disconnect()
 		return nil, err
 	}
-	r.Recorder = newRecorder(e, r.client)
+	r.Recorder, r.steps = newRecorder(e, r.client), shell.StartSteps(e, "record")
 	return r, nil
 }
 
@@ -41,7 +42,9 @@ func StartRecording(ctx context.Context, e *shell.Env, g shell.Globals, file str
 // unless it is tape.ErrFull.
 func (r *Recording) Finish(ctx context.Context, err error) (RecordSummary, error) {
 	defer r.disconnect()
+	defer r.steps.Stop()
 	if err == nil {
+		defer r.steps.Begin("owners, processes and cgroups; masking")()
 		err = r.env.UntilInterrupted(ctx, func(ctx context.Context) error {
 			return recordNode(ctx, r.env, r.reporter.patient(), r.client, r.Recorder)
 		})
@@ -72,5 +75,8 @@ func (r *reporter) finishTape(ctx context.Context, w *tape.Writer, to io.Writer)
 	if k, err := r.kubelet(ctx); err == nil && k != nil {
 		r.setKubeletDir(k)
 	}
-	return w.Finish(to, tape.NewMask(r.secrets()), r.env.Now())
+	mask := tape.NewMask(r.secrets())
+	count, err := w.Finish(to, mask, r.env.Now())
+	r.found(mask.Values())
+	return count, err
 }

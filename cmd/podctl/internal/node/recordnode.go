@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -72,6 +73,11 @@ func (r *reporter) recording(ctx context.Context) ([]report.File, error) {
 		return nil, err
 	}
 	var file bytes.Buffer
-	_, err = r.finishTape(ctx, recorder.Writer, &file)
-	return []report.File{{Name: report.RecordingName, Data: file.Bytes(), Sealed: true}}, err
+	count, err := r.finishTape(ctx, recorder.Writer, &file)
+	files := []report.File{{Name: report.RecordingName, Data: file.Bytes(), Sealed: true}}
+	if len(count.Cut) > 0 {
+		text := "too large, and cut in the recording:\n" + strings.Join(count.Cut, "\n") + "\n"
+		files = append(files, report.File{Name: "cut.txt", Data: []byte(text)})
+	}
+	return files, err
 }

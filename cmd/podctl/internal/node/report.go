@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -53,9 +55,20 @@ func reportCommand(e *shell.Env, run Run) *cmdline.Command {
 		Action: func(c *cli.Context) error {
 			o := reportOptions{Globals: shell.ReadGlobals(c), pods: c.Args().Slice(), file: c.String("output")}
 			o.Output = ""
+			for _, name := range o.pods {
+				if isArchive(name) {
+					return &shell.UsageError{Message: fmt.Sprintf("%q is a file, and report takes pods", name), Advice: "podctl report -o " + name}
+				}
+			}
 			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runReport(ctx, e, o, run) })
 		},
 	}
+}
+
+// isArchive reports whether a user means a file by a name, in place of a pod.
+func isArchive(name string) bool {
+	return slices.ContainsFunc([]string{".tgz", ".gz", ".tar", ".zip", ".tape"}, func(end string) bool { return strings.HasSuffix(name, end) }) ||
+		name == "-" || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")
 }
 
 func runReport(ctx context.Context, e *shell.Env, o reportOptions, run Run) error {
@@ -76,14 +89,75 @@ func runReport(ctx context.Context, e *shell.Env, o reportOptions, run Run) erro
 // write collects the parts and writes the report.
 func (r *reporter) write(ctx context.Context, b *report.Bundle, to io.Writer) error {
 	r.found(r.specValues(ctx))
-	b.Results = report.Collect(ctx, r.parts(), report.DefaultLimits, r.env.Now)
+	steps := shell.StartSteps(r.env, "report")
+	defer steps.Stop()
+	parts := r.parts()
+	order := newReportOrder(parts)
+	for i, p := range parts {
+		parts[i].Collect = func(ctx context.Context) ([]report.File, error) {
+			defer order.begin(ctx, p.Name)()
+			defer steps.Begin(p.Name)()
+			return p.Collect(ctx)
+		}
+	}
+	b.Results = report.Collect(ctx, parts, report.DefaultLimits, r.env.Now)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	b.Took = r.env.Now().Sub(b.Time)
 	b.Summary = summarize(b.Results)
+	defer steps.Begin("masking")()
 	b.Seal(secret.NewMasker(r.secrets(), func() []byte { return identities(b.Results) }), report.DefaultLimits)
 	return b.Write(to)
+}
+
+// reportOrder has the recording before the other parts: where users have written much, all at
+// once take more memory than a node should spare. A runtime that hangs does not delay them for
+// long.
+type reportOrder struct {
+	recorded chan struct{}
+	heavy    chan struct{}
+	// took is how long the recording took, set before recorded is closed.
+	took time.Duration
+}
+
+const (
+	// recordingFirst is how long the other parts wait for the recording; one that takes longer
+	// than lightRecording is of much, and maxHeavy parts are collected at a time then.
+	recordingFirst, lightRecording = 5 * time.Second, time.Second
+	maxHeavy                       = 3
+)
+
+func newReportOrder(parts []report.Part) *reportOrder {
+	o := &reportOrder{recorded: make(chan struct{}), heavy: make(chan struct{}, maxHeavy)}
+	if !slices.ContainsFunc(parts, func(p report.Part) bool { return p.Name == recordingPart }) {
+		close(o.recorded)
+	}
+	return o
+}
+
+// begin waits until a part may begin, or ctx ends, and returns what is to be called when it ends.
+func (o *reportOrder) begin(ctx context.Context, name string) (end func()) {
+	if name == recordingPart {
+		begun := time.Now()
+		return func() { o.took = time.Since(begun); close(o.recorded) }
+	}
+	select {
+	case <-o.recorded:
+		if o.took < lightRecording || o.took > recordingFirst { // else it hangs
+			return func() {}
+		}
+	case <-time.After(recordingFirst):
+		return func() {}
+	case <-ctx.Done():
+		return func() {}
+	}
+	select {
+	case o.heavy <- struct{}{}:
+		return func() { <-o.heavy }
+	case <-ctx.Done():
+		return func() {}
+	}
 }
 
 // reportText is what is said of a report that was written.

@@ -29,6 +29,11 @@ const reportCallTimeout = 5 * time.Second
 // specTimeout bounds the answers of podctl processes about the specs of their pods.
 const specTimeout = 2 * time.Second
 
+// recordingTimeout bounds the recording in a report.
+const recordingTimeout = 17 * time.Second
+
+const recordingPart = "recording"
+
 // everyPod is the pattern of all pods.
 const everyPod = "*/*"
 
@@ -49,18 +54,21 @@ func (r *reporter) parts() []report.Part {
 		r.list("events", "events: what podctl processes recorded", append([]string{"events"}, r.opts.pods...)...),
 		r.list("images", "images", "images"),
 		r.text("version", "version", "version"),
-		{Name: "runtime-answers", Title: "the runtime's own answers", Collect: r.answers},
-		{Name: "inspect", Title: "the runtime's verbose status of each pod", Collect: r.inspect},
 		{Name: "runtime-config", Title: "configuration of the runtime and its network", Collect: r.runtimeConfig},
 		{Name: "kubelet-config", Title: "configuration of the kubelet", Collect: r.ofKubelet(r.kubeletConfig)},
 		{Name: "runtime-log", Title: "log of the runtime", Collect: r.runtimeLog},
 		{Name: "kubelet-log", Title: "log of the kubelet", Collect: r.ofKubelet(r.kubeletLog)},
 		{Name: "kernel-log", Title: "log of the kernel", Collect: r.kernelLog},
 	}
-	if len(r.opts.pods) == 0 { // a recording is one of all pods
-		parts = append(parts, report.Part{Name: "recording", Title: "a recording of the node, which podctl -r tape:THIS-ARCHIVE looks at", Collect: r.recording})
+	if len(r.opts.pods) > 0 { // a recording is one of all pods
+		return append(parts,
+			report.Part{Name: "runtime-answers", Title: "the runtime's own answers", Collect: r.answers},
+			report.Part{Name: "inspect", Title: "the runtime's verbose status of each pod", Collect: r.inspect})
 	}
-	return parts
+	// It is first: nothing has more of the node, or takes longer.
+	return append([]report.Part{{
+		Name: recordingPart, Title: "all that the runtime and the owners of its pods answer: podctl -r tape:THIS-ARCHIVE inspect '*'", Collect: r.recording, Timeout: recordingTimeout,
+	}}, parts...)
 }
 
 // globals are the flags of the report that concern every command.

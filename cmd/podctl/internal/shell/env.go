@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"runtime/debug"
@@ -213,6 +214,9 @@ const settledPercent = 50
 func Settle() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(settledPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(math.MaxInt64)
 	}
 }
 

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -69,3 +70,56 @@ func (p *Progress) Stop() {
 	close(p.end)
 	p.shown.Wait()
 }
+
+// Steps are those of a command that may take long. Once it has taken stepsAfter, a terminal shows
+// those in progress, and without one stderr has a line for each that ends.
+type Steps struct {
+	env   *Env
+	what  string
+	begun time.Time
+	drawn *Progress
+
+	mu      sync.Mutex
+	running []string
+	ended   int
+}
+
+// stepsAfter is the time after which a user wonders whether a command does anything.
+const stepsAfter = 2 * time.Second
+
+// StartSteps begins the steps of what is done, until Stop.
+func StartSteps(e *Env, what string) *Steps {
+	s := &Steps{env: e, what: what, begun: e.Now()}
+	s.drawn = StartProgress(e, true, s.text)
+	return s
+}
+
+// Begin begins a step, which may be beside others, and returns what ends it.
+func (s *Steps) Begin(name string) (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = append(s.running, name)
+	begun := s.env.Now()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended++
+		s.running = slices.Delete(s.running, slices.Index(s.running, name), slices.Index(s.running, name)+1)
+		if now := s.env.Now(); !s.env.TTY && now.Sub(s.begun) >= stepsAfter {
+			fmt.Fprintf(s.env.Errw, "%s: %s, %s\n", s.what, name, output.ShortTime(now.Sub(begun).Round(100*time.Millisecond)))
+		}
+	}
+}
+
+// text is what a terminal shows.
+func (s *Steps) text(took time.Duration) string {
+	if took < stepsAfter {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%s for %s, %s done: %s", s.what, output.Age(took), output.Plural(s.ended, "step"), strings.Join(s.running, ", "))
+}
+
+// Stop erases what a terminal shows.
+func (s *Steps) Stop() { s.drawn.Stop() }

@@ -23,6 +23,9 @@ import (
 const (
 	// percent is the GC percentage until shell.Settle. GOGC overrides it.
 	percent = 800
+	// memory is the size in bytes from which on garbage is collected often all the same: what a
+	// command reads may be large, and the node's memory is its pods'. GOMEMLIMIT overrides it.
+	memory = 160 << 20
 	// umask is systemd's for services.
 	umask = 0o022
 )
@@ -31,5 +34,8 @@ func init() {
 	syscall.Umask(umask)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory)
 	}
 }
