@@ -10,8 +10,9 @@ import (
 )
 
 // lockTimeout bounds the wait for the lock. Its holder creates or removes a few
-// directories.
-const lockTimeout = 10 * time.Second
+// directories; where systemd does that, 24 pods at a time took longer than 10 s on a
+// loaded node.
+const lockTimeout = time.Minute
 
 // lock keeps podctls, and the goroutines of one, from making a pod's parents
 // and removing them at the same time. It is a lock on the run directory, which no
