@@ -61,7 +61,7 @@ func eventually(t *testing.T, script, want string) time.Duration {
 // service makes the distribution's containerd the node's, with the driver, and with images.
 func service(t *testing.T, driver string) {
 	t.Helper()
-	sh(t, fmt.Sprintf(`
+	out, err := try(t, fmt.Sprintf(`
 mkdir -p /etc/containerd /etc/cni/net.d
 cat >/etc/containerd/config.toml <<X
 version = 2
@@ -83,6 +83,9 @@ X
 sysctl -q -w net.ipv4.ip_forward=1
 systemctl restart containerd
 for image in pause busybox; do ctr -n k8s.io images import /disk/cache/podctl/images/$image.tar >/dev/null; done`, driver == "systemd"))
+	if err != nil {
+		t.Fatalf("containerd with the driver %s: %v\n%s", driver, err, out)
+	}
 }
 
 // pods is a manifest of that many pods web-0, web-1, … of one container.
