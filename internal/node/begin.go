@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
@@ -109,21 +108,11 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 		n.devices.restore(d.Pod, listed)
 	}
 	stoppedBefore := mode == lifecycle.StayStopped && !slices.ContainsFunc(listed, func(p *pod.Pod) bool { return p.UID == d.UID() && p.MayBeRunning() })
-	started := n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: withRecordedEnd(d.Pod, rec), StopNext: stopNext}, rec, stoppedBefore)
+	started := n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: rec.RecordedEnd(d.Pod), StopNext: stopNext}, rec, stoppedBefore)
 	if started && mode == lifecycle.New {
 		n.opts.Observer.Admitted(d.Pod)
 	}
 	return started
-}
-
-// withRecordedEnd returns the pod with the phase in which it ended, if it did.
-func withRecordedEnd(p *v1.Pod, rec poddir.Record) *v1.Pod {
-	if rec.Phase == "" {
-		return p
-	}
-	p = p.DeepCopy()
-	p.Status.Phase, p.Status.Reason, p.Status.Message = rec.Phase, rec.Reason, rec.Message
-	return p
 }
 
 // activate makes a starting pod active, and reports whether it did. While draining it

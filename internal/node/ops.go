@@ -65,7 +65,7 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error
 		return err
 	}
 	o.n.probes.Terminate(in.Pod.UID)
-	_, err = o.n.sync.Terminate(ctx, podsync.TerminateInput{
+	res, err := o.n.sync.Terminate(ctx, podsync.TerminateInput{
 		Pod: in.Pod, Status: st, Objects: o.n.desired.allObjects(), Grace: in.Grace, Override: override(in.Pod, in.Status),
 		Fresh: func(ctx context.Context) (*pod.Status, error) {
 			o.n.statuses.touch(in.Pod.UID)
@@ -76,6 +76,7 @@ func (o ops) Terminate(ctx context.Context, in worker.TerminateInput) (err error
 		o.n.statuses.touch(in.Pod.UID)
 		return err
 	}
+	o.n.records.updateTerminated(in.Pod.UID, res.Status)
 	o.n.probes.Remove(in.Pod.UID)
 	return nil
 }

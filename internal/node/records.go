@@ -99,6 +99,18 @@ func (r *records) updateEnded(uid types.UID, s v1.PodStatus) {
 			return false
 		}
 		rec.Phase, rec.Reason, rec.Message = s.Phase, s.Reason, s.Message
+		rec.SetTerminated(&s)
+		return true
+	})
+}
+
+// updateTerminated records how the containers ended of a pod that has ended or stays stopped.
+func (r *records) updateTerminated(uid types.UID, s v1.PodStatus) {
+	r.update(uid, func(rec *poddir.Record) bool {
+		if rec.Phase == "" && !rec.StayStopped {
+			return false
+		}
+		rec.SetTerminated(&s)
 		return true
 	})
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,53 @@ func TestJobWithRecordOnlyIsNotRepeated(t *testing.T) {
 		b.drain()
 		w.empty()
 	})
+}
+
+// How the containers of a pod ended outlives the runtime's memory and podctl's own: by itself,
+// by an init container, by its deadline, and by podctl stop.
+func TestExitsOutliveTheRuntimesContainers(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		stop bool
+		want map[string]int32
+	}{
+		"failed":   {text: podYAML("job", "sleep 1; exit 3", job), want: map[string]int32{"c": 3}},
+		"complete": {text: podYAML("job", "sleep 1", job), want: map[string]int32{"c": 0}},
+		"init":     {text: podYAML("job", "sleep 1", job, "initContainers: [{name: i, image: busybox, command: [sh, -c, exit 4]}]"), want: map[string]int32{"i": 4}},
+		"deadline": {text: podYAML("job", "sleep 3600", job, "activeDeadlineSeconds: 5", "terminationGracePeriodSeconds: 1"), want: map[string]int32{"c": 137}},
+		"stopped":  {text: podYAML("job", `trap "exit 5" TERM; sleep 3600 & wait`), stop: true, want: map[string]int32{"c": 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				a := w.podctl("agent", c.text)
+				if c.stop {
+					a.until("job", "running", running)
+					if err := a.Stop(t.Context(), "default", "job", nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := a.until("job", "finished", finished)
+				a.kill()
+				w.lose()
+				b := w.podctl("agent", c.text)
+				i := b.until("job", "finished", finished)
+				got := map[string]int32{}
+				for _, s := range append(i.Status.InitContainerStatuses, i.Status.ContainerStatuses...) {
+					if s.State.Terminated != nil {
+						got[s.Name] = s.State.Terminated.ExitCode
+						if s.State.Terminated.Reason == "ContainerStatusUnknown" {
+							t.Errorf("%s: %+v", s.Name, s.State.Terminated)
+						}
+					}
+				}
+				if !maps.Equal(got, c.want) || i.Status.Phase != before.Status.Phase {
+					t.Errorf("%v %s, want %v %s", got, i.Status.Phase, c.want, before.Status.Phase)
+				}
+				b.drain()
+				w.empty()
+			})
+		})
+	}
 }
 
 func TestStoppedPodWithRecordOnlyStartsAgain(t *testing.T) {

@@ -45,6 +45,40 @@ type Record struct {
 	Phase   v1.PodPhase `json:"phase,omitempty"`
 	Reason  string      `json:"reason,omitempty"`
 	Message string      `json:"message,omitempty"`
+	// InitContainers and Containers are those that have terminated, of a pod that has ended or
+	// stays stopped: how, the runtime may forget.
+	InitContainers []v1.ContainerStatus `json:"initContainers,omitempty"`
+	Containers     []v1.ContainerStatus `json:"containers,omitempty"`
+}
+
+// SetTerminated records the containers of a status that have terminated.
+func (r *Record) SetTerminated(s *v1.PodStatus) {
+	r.InitContainers, r.Containers = terminated(s.InitContainerStatuses), terminated(s.ContainerStatuses)
+}
+
+func terminated(all []v1.ContainerStatus) (ended []v1.ContainerStatus) {
+	for _, c := range all {
+		if c.State.Terminated != nil {
+			ended = append(ended, v1.ContainerStatus{
+				Name: c.Name, State: v1.ContainerState{Terminated: c.State.Terminated.DeepCopy()}, RestartCount: c.RestartCount,
+				ContainerID: c.ContainerID, Image: c.Image, ImageID: c.ImageID,
+			})
+		}
+	}
+	return ended
+}
+
+// RecordedEnd returns the pod with the status that the record has of it.
+func (r Record) RecordedEnd(p *v1.Pod) *v1.Pod {
+	if r.Phase == "" && r.Containers == nil && r.InitContainers == nil {
+		return p
+	}
+	p = p.DeepCopy()
+	if r.Phase != "" {
+		p.Status.Phase, p.Status.Reason, p.Status.Message = r.Phase, r.Reason, r.Message
+	}
+	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = r.InitContainers, r.Containers
+	return p
 }
 
 // IsZero reports whether nothing is recorded.

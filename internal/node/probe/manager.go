@@ -263,7 +263,7 @@ func (m *Manager) setResult(w *worker, id string, result pod.ProbeResult) {
 	}
 	before := w.entry.results[w.key]
 	if before.id != id {
-		before.result = w.probe.initial()
+		before = reading{result: w.probe.initial()}
 	}
 	w.entry.results[w.key] = reading{id: id, result: result, last: before.last}
 	m.mu.Unlock()

@@ -263,3 +263,29 @@ func TestProbeOutputIsCutAndMasked(t *testing.T) {
 		w.saw("0 readiness in 1", "0 Unhealthy c: Readiness probe failed: ***")
 	})
 }
+
+// The failures of a container are those of that one: its successor begins at none, whatever
+// the probe's threshold counts on from.
+func TestFailureCountBeginsAnewWithEachContainer(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.answer = func(context.Context, string) (string, int32, error) { return "no", 1, nil }
+		failures := func() (all []int32) {
+			synctest.Wait()
+			for _, u := range w.m.Unready(uid) {
+				all = append(all, u.Probe.Failures)
+			}
+			return all
+		}
+		w.runs("1", true)
+		w.m.Add(podOf(0, 1, 1), false)
+		sleep(1.5)
+		if got := failures(); !slices.Equal(got, []int32{2, 2}) {
+			t.Errorf("first container: %v", got)
+		}
+		w.runs("2", true)
+		sleep(1)
+		if got := failures(); !slices.Equal(got, []int32{1, 1}) {
+			t.Errorf("second container: %v", got)
+		}
+	})
+}

@@ -31,7 +31,7 @@ type worker struct {
 	hurry chan struct{}
 
 	state State
-	// failures is how often in a row it was answered with a failure, or not.
+	// failures is how often in a row the container was answered for with a failure, or not.
 	failures int32
 }
 
@@ -67,6 +67,9 @@ func (w *worker) probeIfDue(ctx context.Context) (again bool) {
 		return true
 	}
 	next, verdict := w.state.Next(w.probe, w.spec, viewOf(&status, w.container), time.Now())
+	if next.ID != w.state.ID {
+		w.failures = 0
+	}
 	w.setState(ctx, next)
 	if verdict != Ask {
 		return verdict == Wait
