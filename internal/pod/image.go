@@ -22,6 +22,9 @@ type Image struct {
 	Pinned bool
 }
 
+// ImagePresent ends the message about a pull that failed though the runtime holds the image.
+const ImagePresent = "the image is on this machine, and imagePullPolicy: IfNotPresent uses it"
+
 // WithTag returns an image's name with the tag that it stands for: latest, if it has
 // neither tag nor digest (applyDefaultImageTag in pkg/kubelet/images/image_manager.go).
 func WithTag(image string) (string, error) {

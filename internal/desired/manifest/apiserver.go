@@ -90,8 +90,12 @@ func readDeployment(d *appsv1.Deployment, _ types.UID) (*workload, error) {
 	if err := appsdefaults.Convert_v1_Deployment_To_apps_Deployment(d.DeepCopy(), internal, nil); err != nil {
 		return nil, err
 	}
+	rolling := ""
+	if d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+		rolling = "spec.strategy"
+	}
 	return &workload{
-		meta: d.ObjectMeta, replicas: d.Spec.Replicas,
+		meta: d.ObjectMeta, replicas: d.Spec.Replicas, rolling: rolling,
 		errs:     appsvalidation.ValidateDeployment(internal, templateOptions(&internal.Spec.Template)),
 		warnings: templateWarnings(&internal.Spec.Template),
 	}, nil
@@ -149,6 +153,9 @@ func readStatefulSet(s *appsv1.StatefulSet, _ types.UID) (*workload, error) {
 		ordered:  s.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement,
 		errs:     appsvalidation.ValidateStatefulSet(internal, appsvalidation.StatefulSetValidationOptions{}, templateOptions(&internal.Spec.Template)),
 		warnings: templateWarnings(&internal.Spec.Template),
+	}
+	if s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType {
+		w.rolling = "spec.updateStrategy"
 	}
 	if s.Spec.Ordinals != nil {
 		w.start = int(s.Spec.Ordinals.Start)

@@ -150,9 +150,14 @@ func (l *loader) useAll(b *builder, k *kind, doc map[string]any, meta metav1.Obj
 	for _, problem := range b.problems {
 		said[problem.Field] = true
 	}
+	spec, _ := doc["spec"].(map[string]any)
+	strategy, _ := spec["strategy"].(map[string]any)
+	recreate := strategy["type"] == "Recreate"
 	var vain []Use
-	for _, u := range d.uses {
+	for i, u := range d.uses {
 		switch {
+		case recreate && u.Field.Path == "spec.strategy": // which is what happens
+			d.uses[i].Support = Honoured
 		case u.Support == Ignored && u.Field.Reason == noControllers:
 			vain = append(vain, u)
 		case u.Support != Refused || !said[u.Path]:

@@ -25,6 +25,9 @@ type workload struct {
 	suspended bool
 	// ordered: a StatefulSet starts each pod once the one before it is ready.
 	ordered bool
+	// rolling is the field by which a controller would replace the pods one after the other; ""
+	// if it would not.
+	rolling string
 	// start is the first ordinal of a StatefulSet; the others are about its
 	// pods, too.
 	start    int
@@ -88,6 +91,13 @@ func (w *workload) number(b *builder, replicas int) int {
 	if w.ordered && n > 1 {
 		b.warning("spec.replicas", fmt.Sprintf("its %d pods start at once, not each once the one before it is ready", n),
 			"wait for the one before in an init container; podManagementPolicy: Parallel says that the order does not matter")
+	}
+	if w.rolling != "" && n > 1 {
+		hint := ""
+		if w.kind.name == "Deployment" {
+			hint = "strategy: {type: Recreate} says that they may be"
+		}
+		b.warning(w.rolling, fmt.Sprintf("its %d pods are replaced all at once when the template changes, not one after the other", n), hint)
 	}
 	return n
 }

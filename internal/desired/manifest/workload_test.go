@@ -109,6 +109,28 @@ func TestStatefulSetOfSeveralPodsWarnsThatTheyStartAtOnce(t *testing.T) {
 	}
 }
 
+// All pods of a changed template are replaced at once, unless it says that this is as it should be.
+func TestSeveralReplicasWarnThatTheyAreReplacedAtOnce(t *testing.T) {
+	deployment := func(strategy string) string {
+		return strings.Replace(aDeployment("web", "x"), "spec: {selector", "spec: {replicas: 3, "+strategy+"selector", 1)
+	}
+	for text, want := range map[string][]string{
+		deployment(""): {"spec.strategy"}, deployment("strategy: {type: RollingUpdate}, "): {"spec.strategy", "spec.strategy"},
+		deployment("strategy: {type: Recreate}, "):                                                        nil,
+		strings.Replace(aStatefulSet, "serviceName:", "podManagementPolicy: Parallel\n  serviceName:", 1): {"spec.updateStrategy", "spec.podManagementPolicy"},
+	} {
+		var got []string
+		for _, w := range mustLoad(t, text, 3).Warnings {
+			if w.Field != "spec.replicas" {
+				got = append(got, w.Field)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("warned of %v, want %v:\n%s", got, want, text)
+		}
+	}
+}
+
 // A claim that was written beside its StatefulSet is taken as it is.
 func TestExplicitClaim(t *testing.T) {
 	set := mustLoad(t, `apiVersion: v1

@@ -70,6 +70,9 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 	leave()
 	if err != nil {
 		reason, text := pullFailure(c.Image, message(err))
+		if present, _ := r.imageStatus(ctx, name); present != nil {
+			text += ": " + pod.ImagePresent
+		}
 		if ctx.Err() == nil {
 			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed, Image: &event.Image{Name: c.Image}},
 				event.Waiting{Reason: reason, Message: text}, "Failed to pull image %q: %s", c.Image, message(err))

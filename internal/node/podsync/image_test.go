@@ -8,6 +8,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 func imagePod(image string, policy v1.PullPolicy) *v1.Pod {
@@ -166,4 +168,17 @@ func TestSyncErrorKeepsEveryCause(t *testing.T) {
 			t.Errorf("error %q; want %q", err, want)
 		}
 	})
+}
+
+// Off line an image without a tag is pulled although it is here: the message says what uses it.
+func TestFailedPullOfPresentImage(t *testing.T) {
+	for image, want := range map[string]string{testImage: "no route to host: " + pod.ImagePresent, "example.com/a:1": "no route to host"} {
+		inBubble(t, func(t *testing.T, b *bench) {
+			b.rt.pullError = errors.New("no route to host")
+			res, _ := b.sync(imagePod(image, v1.PullAlways))
+			if got := res.Status.ContainerStatuses[0].State.Waiting; got == nil || got.Message != want {
+				t.Errorf("%s: %+v, want %q", image, got, want)
+			}
+		})
+	}
 }

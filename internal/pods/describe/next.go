@@ -2,6 +2,7 @@ package describe
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -46,8 +47,11 @@ func nextOf(f *Facts, name string, held map[string]bool, verdict []string) []str
 			add("podctl logs -f " + container)
 		case c.State == stateRunning && c.Last != nil && c.Last.ExitCode != 0:
 			add("podctl logs -p " + container)
+		case c.ImageAdvice() != "":
+			add(c.ImageAdvice())
 		case c.waitsForImage() && held[c.Image]:
 			add("podctl images " + c.Image)
+			add(useHeldImage)
 		case c.waitsForImage():
 			add("podctl pull " + c.Image)
 		}
@@ -80,6 +84,23 @@ func (f *Facts) unmetGates() []string {
 	return slices.DeleteFunc(slices.Clone(f.Spec.ReadinessGates), func(gate string) bool {
 		return slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Type == gate && c.Status == "True" })
 	})
+}
+
+// WithoutRegistry says where it is told how an image comes to a machine without a registry.
+const WithoutRegistry = "or load it from a file: docs/images.md#without-a-registry"
+
+const useHeldImage = "imagePullPolicy: IfNotPresent in the manifest uses the image that is here"
+
+// ImageAdvice returns what helps a container whose image is not pulled, though it is here or
+// because it may not be; "" for any other.
+func (c *Container) ImageAdvice() string {
+	switch {
+	case strings.Contains(c.Message, pod.ImagePresent):
+		return useHeldImage
+	case c.Reason == "ErrImageNeverPull":
+		return "ctr -n k8s.io images import FILE.tar loads it: docs/images.md#without-a-registry"
+	}
+	return ""
 }
 
 // waitsForImage reports whether the image could not be pulled.

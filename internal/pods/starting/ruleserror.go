@@ -86,7 +86,11 @@ func (v *view) nextFor(layer diagnose.Layer) []string {
 	case diagnose.LayerHook:
 		return []string{"podctl logs " + v.target()}
 	case diagnose.LayerImage, diagnose.LayerRegistry:
-		if c := v.position.container; c != nil {
+		if c := v.position.container; c != nil && c.ImageAdvice() != "" {
+			return []string{c.ImageAdvice()}
+		} else if c != nil && layer == diagnose.LayerRegistry {
+			return append(commandOn("podctl pull ", c.Image), describe.WithoutRegistry)
+		} else if c != nil {
 			return commandOn("podctl pull ", c.Image)
 		}
 	case diagnose.LayerNone, diagnose.LayerWorker, diagnose.LayerShim, diagnose.LayerCgroup, diagnose.LayerProcess, diagnose.LayerLock, diagnose.LayerAdmission, diagnose.LayerProbe:
