@@ -62,7 +62,7 @@ func (m *Manager) Ensure(ctx context.Context, p *v1.Pod) error {
 	}
 	parent := group{m.driverOf(p), parentOf(m.root, p)}
 	if parent.driver == Systemd && !systemd.IsRunningSystemd() {
-		return errors.New("make pod cgroup: the runtime uses the cgroup driver systemd, and systemd does not run here")
+		return errors.New("make pod cgroup: its driver is systemd, which does not run here")
 	}
 	g := parent.child(podPrefix + string(p.UID))
 	unlock, err := m.lock(ctx)
