@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -23,12 +25,60 @@ type cutter struct {
 	room int
 	// cut are the names of objects that were cut, each once.
 	cut []string
+	// before: texts of the answer were cut already, by cutMessage.
+	before bool
+}
+
+// cutMark ends a text that was cut.
+const cutMark = " more bytes were left out"
+
+// cutMessage cuts labels and annotations in a message that are longer than an object may have, and
+// reports whether there are any: JSON of all that users write takes seconds.
+func cutMessage(m protoreflect.Message) (cut bool) {
+	const longest = maxObject / 4
+	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case field.IsMap() && field.MapValue().Kind() == protoreflect.StringKind && field.Name() != infoField:
+			v.Map().Range(func(key protoreflect.MapKey, value protoreflect.Value) bool {
+				if text := value.String(); len(text) > longest && key.String() != pod.ManifestAnnotation {
+					v.Map().Set(key, protoreflect.ValueOfString(cutText(text, longest)))
+					cut = true
+				}
+				return true
+			})
+		case field.IsList() && field.Message() != nil:
+			for i := range v.List().Len() {
+				cut = cutMessage(v.List().Get(i).Message()) || cut
+			}
+		case !field.IsMap() && !field.IsList() && field.Message() != nil:
+			cut = cutMessage(v.Message()) || cut
+		}
+		return true
+	})
+	return cut
+}
+
+// isCut reports whether a text in a tree was cut.
+func isCut(tree any) bool {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for _, value := range tree {
+			if isCut(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(tree, isCut)
+	case string:
+		return strings.HasSuffix(tree, cutMark)
+	}
+	return false
 }
 
 // answer cuts the objects of an answer, or of what owners said. It returns the text itself if there
 // is nothing to cut.
 func (c *cutter) answer(text json.RawMessage) (json.RawMessage, error) {
-	if len(text) <= c.room {
+	if len(text) <= c.room && !c.before {
 		return text, nil
 	}
 	tree, err := expanded(text)
@@ -81,8 +131,8 @@ func (c *cutter) lists(tree any, depth int) (_ any, isList bool) {
 
 // object cuts an object: the longest texts first, then lists and maps with many entries.
 func (c *cutter) object(tree any) any {
-	size := sizeOf(tree)
-	if size <= c.room {
+	fits := sizeOf(tree) <= c.room
+	if fits && !(c.before && isCut(tree)) {
 		return tree
 	}
 	if name := nameOf(tree); !slices.Contains(c.cut, name) {
@@ -127,12 +177,19 @@ func cutTexts(tree any, longest int) any {
 			tree[i] = cutTexts(tree[i], longest)
 		}
 	case string:
-		if len(tree) > longest {
-			const told = 40
-			return fmt.Sprintf("%s… %d more bytes were left out", strings.ToValidUTF8(tree[:max(longest-told, longest/2)], ""), len(tree)-max(longest-told, longest/2))
-		}
+		return cutText(tree, longest)
 	}
 	return tree
+}
+
+// cutText returns a text of at most longest bytes, which say how many more there are.
+func cutText(text string, longest int) string {
+	if len(text) <= longest {
+		return text
+	}
+	const told = 40
+	kept := max(longest-told, longest/2)
+	return fmt.Sprintf("%s… %d%s", strings.ToValidUTF8(text[:kept], ""), len(text)-kept, cutMark)
 }
 
 func cutEntries(tree any, most int) any {

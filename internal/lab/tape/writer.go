@@ -108,7 +108,7 @@ func (w *Writer) prepare(c Call) (*prepared, error) {
 	}
 	l := line{Took: c.Took.Nanoseconds(), Call: name}
 	about := questionKey{method: name}
-	request, err := toJSON(m.in, c.Request)
+	request, _, err := toJSON(m.in, c.Request)
 	if err != nil {
 		return nil, fmt.Errorf("record request of %s: %w", name, err)
 	}
@@ -127,8 +127,9 @@ func (w *Writer) prepare(c Call) (*prepared, error) {
 	case c.Status != nil:
 		l.Error = &failure{c.Status.Code().String(), c.Status.Message()}
 	default:
-		if l.Answer, err = toJSON(m.out, c.Response); err == nil {
-			l.Answer, err = w.shrink(l.Answer)
+		var before bool
+		if l.Answer, before, err = toJSON(m.out, c.Response); err == nil {
+			l.Answer, err = w.shrink(l.Answer, before)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("record answer of %s: %w", name, err)
@@ -137,10 +138,10 @@ func (w *Writer) prepare(c Call) (*prepared, error) {
 	return &prepared{about, l}, nil
 }
 
-// shrink cuts the objects of an answer.
-func (w *Writer) shrink(answer []byte) ([]byte, error) {
+// shrink cuts the objects of an answer, of which texts may be cut before.
+func (w *Writer) shrink(answer []byte, before bool) ([]byte, error) {
 	w.mu.Lock()
-	c := cutter{room: w.cut.room}
+	c := cutter{room: w.cut.room, before: before}
 	w.mu.Unlock()
 	answer, err := c.answer(answer)
 	w.mu.Lock()
@@ -166,7 +167,7 @@ func (w *Writer) AddNode(n arrival.Saved) error {
 func (w *Writer) addObject(object any, set func(*line, []byte)) error {
 	text, err := json.Marshal(object)
 	if err == nil {
-		text, err = w.shrink(text)
+		text, err = w.shrink(text, false)
 	}
 	if err != nil {
 		return err
@@ -267,19 +268,21 @@ func (w *Writer) recorded(each func(l *line) error) error {
 	}
 }
 
-// toJSON returns a message in its protobuf JSON, the same for equal messages of one program.
-func toJSON(t protoreflect.MessageType, message []byte) ([]byte, error) {
+// toJSON returns a message in its protobuf JSON, the same for equal messages of one program. cut
+// reports whether texts in it are cut.
+func toJSON(t protoreflect.MessageType, message []byte) (_ []byte, cut bool, err error) {
 	m := t.New().Interface()
 	if err := unmarshal(message, m); err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	cut = len(message) > maxObject/4 && cutMessage(m.ProtoReflect())
 	text, err := protojson.MarshalOptions{}.Marshal(m)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var compact bytes.Buffer // protojson adds blanks at random
 	err = json.Compact(&compact, text)
-	return compact.Bytes(), err
+	return compact.Bytes(), cut, err
 }
 
 // Finish writes the tape, whose recording ended at a time: masked, and compressed. Nothing may be
