@@ -10,7 +10,7 @@ import (
 )
 
 // lockTimeout bounds the wait for the lock. Its holder creates or removes a few
-// directories; where systemd does that, 24 pods at a time took longer than 10 s on a
+// directories; where systemd does that, those of many pods at a time took longer than 10 s on a
 // loaded node.
 const lockTimeout = time.Minute
 
