@@ -3,7 +3,7 @@
 //
 //	runtime ◄── Recorder ──► Writer ──► header, answers, end      JSON lines in gzip
 //	relay ────► Observer ──►    ▲                   │
-//	                 Mask: no secrets               ▼
+//	   cutter: nothing large, Mask: no secrets      ▼
 //	                                              Read ──► Tape ──► Server: a CRI endpoint
 //
 // Its one idea: an answer holds until the next answer to the same question. So a tape has only
@@ -30,6 +30,6 @@
 // # Who owns what, and what may block
 //
 // A Writer is safe for concurrent use. A Recorder blocks on the runtime, with the deadlines of
-// package cri. Read reads a file that may be hostile: lines, their number, their objects and
+// package cri; its memory is bounded by what is cut of objects, and lines wait compressed. Read reads a file that may be hostile: lines, their number, their objects and
 // the whole are bounded before anything is decoded.
 package tape

@@ -42,15 +42,10 @@ func isManifest(annotation string) bool {
 	return annotation == pod.ManifestAnnotation || annotation == v1.LastAppliedConfigAnnotation
 }
 
-// Answer returns a copy of what a runtime answered, as encoding/json reads it, with a
+// AnswerAndValues returns a copy of what a runtime answered, as encoding/json reads it, with a
 // placeholder for manifests in annotations and for the values of environment variables
-// that hold secrets, wherever they stand: arguments are expanded with them.
-func Answer(answer any, secret Names) any {
-	masked, _ := AnswerAndValues(answer, secret)
-	return masked
-}
-
-// AnswerAndValues is Answer, and the values of variables that it masked.
+// that hold secrets, wherever they stand: arguments are expanded with them. values are those of
+// the variables.
 func AnswerAndValues(answer any, secret Names) (masked any, values [][]byte) {
 	masked = mapTexts("", answer, func(key, text string) string {
 		if isManifest(key) {

@@ -1,7 +1,7 @@
 // Package secret keeps the values of Secrets out of what podctl prints.
 //
 //	a pod, its Secrets ─► Values ─► Mask ─► messages, errors, logs
-//	answer of a runtime, names of variables ─► Answer
+//	answer of a runtime, names of variables ─► AnswerAndValues
 //	a text, a JSON value ─► Masker: Mask, what looks like a secret, what has the name of one
 //	Secrets ─► Objects: what is rendered from them shows where they are used
 //

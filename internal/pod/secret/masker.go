@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -50,17 +49,6 @@ func (m *Masker) Masked() []Masked {
 
 // Total returns how many texts were masked.
 func (m *Masker) Total() int { return m.total }
-
-// JSON returns a JSON document without secrets, of the same form.
-func (m *Masker) JSON(document []byte) ([]byte, error) {
-	var tree any
-	d := json.NewDecoder(strings.NewReader(string(document)))
-	d.UseNumber()
-	if err := d.Decode(&tree); err != nil {
-		return nil, err
-	}
-	return json.Marshal(m.Tree(tree))
-}
 
 // Tree returns a copy of a JSON value, as encoding/json reads it, without secrets. Beside what Text
 // finds that is the value of each field with the name of a secret, of each variable that a runtime
@@ -159,7 +147,10 @@ func (t treeMasker) argument(program *command, last, text string) string {
 }
 
 func (t treeMasker) object(tree map[string]any) any {
-	name, _ := first(tree, "name", "key").(string)
+	name, isNamed := tree["name"].(string)
+	if !isNamed {
+		name, _ = tree["key"].(string)
+	}
 	kind, _ := tree["kind"].(string)
 	masked := make(map[string]any, len(tree))
 	for key, value := range tree {
@@ -179,15 +170,6 @@ func (t treeMasker) object(tree map[string]any) any {
 		}
 	}
 	return masked
-}
-
-func first(tree map[string]any, keys ...string) any {
-	for _, key := range keys {
-		if v, ok := tree[key]; ok {
-			return v
-		}
-	}
-	return nil
 }
 
 // variable masks an environment variable: one of a runtime always, unless everybody knows it, one
