@@ -62,7 +62,7 @@ func (r *Runtime) containerStats(c *container) *runtimeapi.ContainerStats {
 	return &runtimeapi.ContainerStats{
 		Attributes:    &runtimeapi.ContainerAttributes{Id: c.id, Metadata: c.config.GetMetadata(), Labels: c.config.GetLabels(), Annotations: c.config.GetAnnotations()},
 		Cpu:           &runtimeapi.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: value(r.cpuUsed(c)), Psi: psi},
-		Memory:        &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: value(c.process.memory.Load())},
+		Memory:        &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: value(c.process.memory.Load()), UsageBytes: value(c.process.memory.Load())},
 		Swap:          &runtimeapi.SwapUsage{Timestamp: now, SwapUsageBytes: value(0)},
 		WritableLayer: &runtimeapi.FilesystemUsage{Timestamp: now, UsedBytes: value(layerUsed + r.scriptFor(c).WritableLayerBytes)},
 	}
@@ -132,7 +132,7 @@ func (r *Runtime) sandboxStats(s *sandbox, running map[*sandbox][]*container) *r
 		Attributes: &runtimeapi.PodSandboxAttributes{Id: s.id, Metadata: s.config.GetMetadata(), Labels: s.config.GetLabels(), Annotations: s.config.GetAnnotations()},
 		Linux: &runtimeapi.LinuxPodSandboxStats{
 			Cpu:    &runtimeapi.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: value(cpu), Psi: psi},
-			Memory: &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: value(memory)},
+			Memory: &runtimeapi.MemoryUsage{Timestamp: now, WorkingSetBytes: value(memory), UsageBytes: value(memory)},
 			Network: &runtimeapi.NetworkUsage{
 				Timestamp: now, DefaultInterface: &runtimeapi.NetworkInterfaceUsage{Name: "eth0", RxBytes: moved, TxBytes: moved},
 			},
