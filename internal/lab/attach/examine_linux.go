@@ -58,7 +58,7 @@ func Examine(path string) (*Runtime, error) {
 	}
 	conn, err := net.DialTimeout("unix", path, acceptTime)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(checkAlone(path), err) // the runtime may be beside its path
 	}
 	defer func() { _ = conn.Close() }()
 	inode, pid, err := unixdiag.InodeAndPeer(conn.(*net.UnixConn))
@@ -83,7 +83,30 @@ func Examine(path string) (*Runtime, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	r.Callers = countByCaller(connections)
+	if err := checkDescriptors(len(connections)); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	return r, nil
+}
+
+// spareDescriptors are for the trace itself, and for callers that come meanwhile.
+const spareDescriptors = 100
+
+// checkDescriptors returns an error if this process may not have the descriptors that so many
+// connections of callers need, each also to the runtime: callers would wait for an accept.
+func checkDescriptors(connections int) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	if need := uint64(len(open) + 2*connections + spareDescriptors); need > limit.Cur {
+		return hint.Errorf(fmt.Sprintf("ulimit -n %d", 2*need), "%d descriptors are needed for %d connections of callers, and %d are allowed", need, connections, limit.Cur)
+	}
+	return nil
 }
 
 // Close forgets the runtime.

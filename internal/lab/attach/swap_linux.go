@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/internal/sys/unixdiag"
 )
 
 // parkedPrefix begins the name under which the runtime's socket is reached meanwhile.
@@ -70,14 +71,45 @@ func checkAlone(path string) error {
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	conn, err := net.DialTimeout("unix", left[0], servedTimeout)
-	if errors.Is(err, unix.ECONNREFUSED) {
-		return hint.Errorf("rm "+left[0], "%s exists: a trace was killed with its watchdog, and its runtime has exited", left[0])
+	var of int
+	_, _ = fmt.Sscanf(strings.TrimPrefix(filepath.Base(left[0]), parkedPrefix), "%d.sock", &of)
+	return leftError(path, left[0], serverOf(path), serverOf(left[0]), of)
+}
+
+// notServed is the server of a socket that refuses connections, or of none.
+const notServed = -1
+
+// serverOf returns the pid of who serves a socket, notServed, or 0 if that is not known.
+func serverOf(path string) int {
+	conn, err := net.DialTimeout("unix", path, servedTimeout)
+	if err != nil {
+		if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+			return notServed
+		}
+		return 0
 	}
-	if err == nil {
-		_ = conn.Close()
+	defer func() { _ = conn.Close() }()
+	_, pid, err := unixdiag.InodeAndPeer(conn.(*net.UnixConn))
+	if err != nil {
+		return 0
 	}
-	return hint.Errorf("end that trace first", "%s exists: another trace is attached", left[0])
+	return pid
+}
+
+// leftError returns what a socket with the name of a trace's is beside the runtime's path, by
+// those who serve the two and the pid in its name.
+func leftError(path, left string, server, leftServer, of int) error {
+	switch {
+	case leftServer == notServed:
+		return hint.Errorf("rm "+left, "%s exists: a trace was killed with its watchdog, and its runtime has exited", left)
+	case server == notServed:
+		return hint.Errorf("mv -T "+left+" "+path, "no process listens at %s: a trace has left the runtime's socket at %s", path, left)
+	case server == of || server == 0:
+		return hint.Errorf("end that trace first", "%s exists: another trace is attached", left)
+	case server == leftServer:
+		return hint.Errorf("rm "+left, "%s exists: a trace has left it, and pid %d, which serves it, serves %s too", left, server, path)
+	}
+	return fmt.Errorf("%s exists: a trace has left it; pid %d serves it, and pid %d serves %s", left, leftServer, server, path)
 }
 
 // copyAttributes gives the trace's socket the owner, mode and SELinux label of the runtime's.
@@ -162,9 +194,15 @@ func (s *Swap) at(path string) socketAt {
 // placed reports whether callers reach the trace.
 func (s *Swap) placed() bool { return s.at(s.Path) == trace }
 
-// exchange gives each socket the name of the other, in one step. If the names stand for
-// others than expected by then, it takes the step back.
-func (s *Swap) exchange(expected socketAt) error {
+// errReplaced is the error of a swap whose names stand for other sockets than expected.
+var errReplaced = errors.New("was replaced by another process")
+
+func (s *Swap) replaced() error { return fmt.Errorf("%s %w", s.Path, errReplaced) }
+
+// exchange gives each socket the name of the other, in one step; after it Path is expected to be
+// one of them and Parked the other. A runtime that restarts between the look and the step has its
+// new socket at one of the names: the step is taken back where that gives Path to who serves it.
+func (s *Swap) exchange(path, parked socketAt) error {
 	swap := func() error {
 		err := unix.Renameat2(unix.AT_FDCWD, s.Path, unix.AT_FDCWD, s.Parked, unix.RENAME_EXCHANGE)
 		if err != nil {
@@ -175,18 +213,39 @@ func (s *Swap) exchange(expected socketAt) error {
 	if err := swap(); err != nil {
 		return err
 	}
-	if s.at(s.Path) != expected {
-		return errors.Join(fmt.Errorf("%s was replaced by another process", s.Path), swap())
+	at, beside := s.at(s.Path), s.at(s.Parked)
+	if at == path && beside == parked {
+		return nil
 	}
-	return nil
+	served := s.isServed()
+	switch {
+	case at == runtimes && path == runtimes && served:
+		return nil // callers reach the runtime, whatever is at the other name
+	case isWrong(at, beside, served):
+		return errors.Join(s.replaced(), swap())
+	}
+	return s.replaced()
+}
+
+// isWrong reports whether callers at a path reach nobody, or the wrong one, by which sockets are
+// at the path and beside it, and whether the runtime's is served.
+func isWrong(path, beside socketAt, served bool) bool {
+	switch path {
+	case runtimes:
+		return !served // the runtime has restarted: beside it is the new one
+	case trace:
+		return beside != runtimes // it would pass calls to a runtime that has exited
+	case other, gone:
+	}
+	return beside == runtimes && served
 }
 
 // Place puts the trace's socket in the place of the runtime's.
 func (s *Swap) Place() error {
 	if s.at(s.Path) != runtimes || s.at(s.Parked) != trace {
-		return fmt.Errorf("%s was replaced by another process", s.Path)
+		return s.replaced()
 	}
-	return s.exchange(trace)
+	return s.exchange(trace, runtimes)
 }
 
 // servedTimeout bounds the connection that shows whether a socket is served.
@@ -208,7 +267,9 @@ func (s *Swap) isServed() bool {
 func (s *Swap) Undo() error {
 	switch at, parked := s.at(s.Path), s.at(s.Parked); {
 	case at == trace && parked == runtimes:
-		if err := s.exchange(runtimes); err != nil {
+		if err := s.exchange(runtimes, trace); errors.Is(err, errReplaced) && s.at(s.Path) != trace {
+			return s.Undo() // somebody else has the path now, and what is beside it is to go
+		} else if err != nil {
 			return err
 		}
 	case at == trace:

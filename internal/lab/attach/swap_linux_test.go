@@ -1,11 +1,14 @@
 package attach
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // sockets are a runtime's socket and a swap of it.
@@ -97,13 +100,85 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// TestRestartInTheExchange: the runtime restarts between the look at the names and the step.
+func TestRestartInTheExchange(t *testing.T) {
+	for name, c := range map[string]struct {
+		placed   bool
+		exchange func(s *Swap) error
+		want     string
+	}{
+		"while the trace is placed":  {false, func(s *Swap) error { return s.exchange(trace, runtimes) }, "parked=trace cri.sock=other"},
+		"while it is undone":         {true, func(s *Swap) error { return s.exchange(runtimes, trace) }, "parked=runtime cri.sock=other"},
+		"and what is left is undone": {true, func(s *Swap) error { return errors.Join(s.exchange(runtimes, trace), s.Undo()) }, "cri.sock=other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, runtime := sockets(t)
+			if c.placed {
+				if err := s.Place(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, _ = os.Remove(s.Path), runtime.Close()
+			listen(t, s.Path)
+			if err := c.exchange(s); !errors.Is(err, errReplaced) {
+				t.Errorf("error %v", err)
+			}
+			if got := names(t, s); got != c.want {
+				t.Errorf("left %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		path, beside socketAt
+		served, want bool
+	}{
+		{runtimes, other, false, true}, {runtimes, other, true, false}, {runtimes, gone, false, true},
+		{trace, other, false, true}, {trace, other, true, true}, {trace, runtimes, true, false},
+		{other, runtimes, true, true}, {other, runtimes, false, false}, {other, trace, false, false}, {other, other, true, false},
+	} {
+		if got := isWrong(c.path, c.beside, c.served); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestLeftError(t *testing.T) {
+	for _, c := range []struct {
+		server, leftServer, of int
+		want, hint             string
+	}{
+		{7, notServed, 5, "its runtime has exited", "rm /left"},
+		{notServed, 7, 5, "has left the runtime's socket at /left", "mv -T /left /cri.sock"},
+		{5, 7, 5, "another trace is attached", "end that trace first"},
+		{7, 7, 5, "pid 7, which serves it, serves /cri.sock too", "rm /left"},
+		{8, 7, 5, "pid 7 serves it, and pid 8 serves /cri.sock", ""},
+	} {
+		err := leftError("/cri.sock", "/left", c.server, c.leftServer, c.of)
+		if !strings.Contains(err.Error(), c.want) || hint.Of(err) != c.hint {
+			t.Errorf("%+v: %v, hint %q", c, err, hint.Of(err))
+		}
+	}
+}
+
+func TestCheckDescriptors(t *testing.T) {
+	if err := checkDescriptors(3); err != nil {
+		t.Error(err)
+	}
+	if err := checkDescriptors(1 << 40); err == nil || !strings.HasPrefix(hint.Of(err), "ulimit -n ") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
+
 func TestSwapBeforeItIsPlaced(t *testing.T) {
 	s, _ := sockets(t)
 	info, err := os.Stat(s.Parked)
 	if err != nil || info.Mode().Perm() != 0o660 {
 		t.Errorf("mode %v, %v; want that of the runtime's", info.Mode(), err)
 	}
-	if _, _, err := create(s.Path); err == nil || !strings.Contains(err.Error(), "another trace is attached") {
+	if _, _, err := create(s.Path); err == nil || !strings.Contains(err.Error(), "another trace is attached") && !strings.Contains(err.Error(), "has left it") {
 		t.Errorf("a second one: %v", err)
 	}
 	if err := s.Undo(); err != nil {

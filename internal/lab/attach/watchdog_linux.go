@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// heartbeatPeriod is the interval of the heartbeats of a trace. After heartbeatTimeout without
-	// one its watchdog kills it: callers would wait for it.
+	// heartbeatPeriod is the interval of the heartbeats of a trace, each of which its watchdog
+	// answers. After heartbeatTimeout without one the watchdog kills the trace: callers would wait
+	// for it. After as long without an answer the watchdog is lost: it hangs, or is stopped.
 	heartbeatPeriod  = time.Second
 	heartbeatTimeout = 15 * time.Second
 )
@@ -30,11 +31,11 @@ const (
 
 // Watchdog is a child process that undoes a swap if this process dies or hangs.
 type Watchdog struct {
-	cmd        *exec.Cmd
-	to         io.WriteCloser
-	stop       chan struct{}
-	lost       chan struct{}
-	heartbeats sync.WaitGroup
+	cmd      *exec.Cmd
+	to       io.WriteCloser
+	stop     chan struct{}
+	lost     chan struct{}
+	watching sync.WaitGroup
 }
 
 // StartWatchdog starts the command of a watchdog, which has to call RunWatchdog, and returns when it
@@ -55,43 +56,72 @@ func StartWatchdog(cmd *exec.Cmd) (*Watchdog, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the watchdog: %w", err)
 	}
-	if line, err := bufio.NewReader(from).ReadString('\n'); err != nil {
+	answers := bufio.NewReader(from)
+	if line, err := answers.ReadString('\n'); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the watchdog: %s %w", line, err), to.Close(), cmd.Wait())
 	}
 	w := &Watchdog{cmd: cmd, to: to, stop: make(chan struct{}), lost: make(chan struct{})}
-	w.heartbeats.Go(func() {
-		ticks := time.NewTicker(heartbeatPeriod)
-		defer ticks.Stop()
-		for {
+	w.watching.Go(func() { w.watch(answers, heartbeatPeriod, heartbeatTimeout) })
+	return w, nil
+}
+
+// watch sends heartbeats until stop, and reports the watchdog as lost if it does not answer.
+func (w *Watchdog) watch(answers io.Reader, period, timeout time.Duration) {
+	answered := make(chan struct{}, 1)
+	go func() {
+		for one := make([]byte, 64); ; {
+			if _, err := answers.Read(one); err != nil {
+				return // it has died: a write fails, or no answer comes
+			}
 			select {
-			case <-ticks.C:
-				if _, err := to.Write([]byte{heartbeat}); err != nil {
-					close(w.lost)
-					return
-				}
-			case <-w.stop:
-				return
+			case answered <- struct{}{}:
+			default:
 			}
 		}
-	})
-	return w, nil
+	}()
+	ticks := time.NewTicker(period)
+	defer ticks.Stop()
+	silent := time.NewTimer(timeout)
+	defer silent.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			if _, err := w.to.Write([]byte{heartbeat}); err != nil {
+				close(w.lost)
+				return
+			}
+		case <-answered:
+			silent.Reset(timeout)
+		case <-silent.C:
+			close(w.lost)
+			return
+		case <-w.stop:
+			return
+		}
+	}
 }
 
 // PID returns the process ID of the watchdog.
 func (w *Watchdog) PID() int { return w.cmd.Process.Pid }
 
-// Lost returns a channel that is closed when the watchdog has died: it would not undo the swap.
+// Lost returns a channel that is closed when the watchdog has died or does not answer: it would not
+// undo the swap.
 func (w *Watchdog) Lost() <-chan struct{} { return w.lost }
+
+// dismissTimeout is how long a watchdog may take to end; then it hangs, and is killed.
+const dismissTimeout = 2 * time.Second
 
 // Dismiss ends the watchdog, once the swap is undone.
 func (w *Watchdog) Dismiss() error {
 	close(w.stop)
-	w.heartbeats.Wait()
+	w.watching.Wait()
 	_, err := w.to.Write([]byte{dismissed})
+	kill := time.AfterFunc(dismissTimeout, func() { _ = w.cmd.Process.Kill() }) // it may have ended
+	defer kill.Stop()
 	return errors.Join(err, w.to.Close(), w.cmd.Wait())
 }
 
-// RunWatchdog reads the heartbeats of the parent process from in. When in ends, or none comes for
+// RunWatchdog reads the heartbeats of the parent process from in, and answers them. When in ends, or none comes for
 // heartbeatTimeout, it undoes the swap, and kills a parent that hangs. It returns nil after Dismiss.
 func RunWatchdog(s *Swap, in *os.File, ready io.Writer) error {
 	parent, err := unix.PidfdOpen(os.Getppid(), 0)
@@ -115,6 +145,7 @@ func RunWatchdog(s *Swap, in *os.File, ready io.Writer) error {
 				if said[n-1] == dismissed {
 					return nil
 				}
+				_, _ = fmt.Fprint(ready, "a") // a trace that has died is seen by the end of in
 				continue
 			}
 		}

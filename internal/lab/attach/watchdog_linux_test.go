@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestWatchdogUndoesSwapOfKilledProcess(t *testing.T) {
@@ -45,6 +47,39 @@ func TestWatchdogUndoesSwapOfKilledProcess(t *testing.T) {
 			if got := names(t, s); got != c.want {
 				t.Errorf("left %q, want %q", got, c.want)
 			}
+		})
+	}
+}
+
+type discard struct{ io.Writer }
+
+func (discard) Close() error { return nil }
+
+func TestWatchdogThatDoesNotAnswerIsLost(t *testing.T) {
+	for name, answers := range map[string]bool{"it answers": true, "it is stopped": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				from, to := io.Pipe()
+				w := &Watchdog{to: discard{io.Discard}, stop: make(chan struct{}), lost: make(chan struct{})}
+				if answers {
+					w.to = to
+				}
+				w.watching.Go(func() { w.watch(from, time.Second, 5*time.Second) })
+				time.Sleep(time.Minute)
+				select {
+				case <-w.Lost():
+					if answers {
+						t.Error("lost")
+					}
+				default:
+					if !answers {
+						t.Error("not lost")
+					}
+				}
+				close(w.stop)
+				w.watching.Wait()
+				_ = to.Close()
+			})
 		})
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -74,15 +76,44 @@ func openAttached(e *shell.Env, runtime *tracedRuntime) (frontend, error) {
 	if a.watchdog, err = startWatchdog(swap); err != nil {
 		return frontend{}, fmt.Errorf("attach to %s: %w", path, errors.Join(err, l.Close(), swap.Undo(), a.runtime.Close()))
 	}
-	runtime.dial = swap.Dial
-	aside := make(chan error, 2)
+	aside := make(chan error, 3)
+	runtime.dial = func(ctx context.Context) (net.Conn, error) {
+		conn, err := swap.Dial(ctx)
+		reportExhausted(aside, err)
+		return conn, err
+	}
 	return frontend{
-		listener: l, stepAside: aside,
+		listener: attachedListener{l, aside}, stepAside: aside,
 		begin: func(ctx context.Context) error { return a.begin(ctx, aside) },
 		end: func(ctx context.Context, s *session, r *relay.Relay) error {
 			return a.end(ctx, s, r, l.Close)
 		},
 	}, nil
+}
+
+// attachedListener is a listener whose trace steps aside when no descriptor is left to accept a
+// caller with, who would wait.
+type attachedListener struct {
+	net.Listener
+	aside chan<- error
+}
+
+// Accept implements net.Listener.
+func (l attachedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	reportExhausted(l.aside, err)
+	return conn, err
+}
+
+// reportExhausted asks the trace to step aside after an error for want of descriptors.
+func reportExhausted(aside chan<- error, err error) {
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+		return
+	}
+	select {
+	case aside <- hint.Errorf("raise ulimit -n, and run podctl trace --attach again", "the trace has ended: %w", err):
+	default: // it steps aside already
+	}
 }
 
 func startWatchdog(swap *attach.Swap) (*attach.Watchdog, error) {
@@ -114,7 +145,7 @@ func (a *attached) begin(ctx context.Context, aside chan<- error) error {
 	go func() {
 		select {
 		case <-a.watchdog.Lost():
-			aside <- errors.New("the trace has ended: its watchdog has died, and nothing would undo it")
+			aside <- errors.New("the trace has ended: its watchdog has died or hangs, and nothing would undo it")
 		case <-watch.Done():
 		}
 	}()
