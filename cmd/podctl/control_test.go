@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owners/control"
-	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // pair is a pod that terminates on SIGTERM, and one that ignores it.
@@ -171,7 +171,7 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 		if err := json.Unmarshal([]byte(w.ran(0, time.Second, "terminating", "-o", "json")), &data); err != nil || len(data) != 1 {
 			t.Fatalf("-o json: %v %v", data, err)
 		}
-		if d := data[0]; d.Layer != diagnose.LayerRuntime || d.GraceLeftSeconds == nil || *d.GraceLeftSeconds >= -20 || len(d.Running) != 1 {
+		if d := data[0]; d.Layer != why.LayerRuntime || d.GraceLeftSeconds == nil || *d.GraceLeftSeconds >= -20 || len(d.Running) != 1 {
 			t.Errorf("-o json: %+v", d)
 		}
 		release()

@@ -230,6 +230,9 @@ func typeReference(t *testing.T, b *strings.Builder, name string, s typeSource) 
 			t.Fatal(err)
 		}
 		field, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+		if field == "-" {
+			continue
+		}
 		meaning := oneParagraph(f.Doc.Text() + f.Comment.Text())
 		if meaning == "" {
 			t.Errorf("%s.%s has no comment", name, field)
@@ -255,7 +258,7 @@ func jsonType(goType string) string {
 		return "boolean"
 	case "time.Time":
 		return "string, RFC 3339"
-	case "v1.PodPhase", "v1.Protocol", "types.UID", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "diagnose.Layer", "diagnose.Confidence", "Kind", "CauseKind":
+	case "v1.PodPhase", "v1.Protocol", "types.UID", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "why.Layer", "why.Step", "why.Confidence", "Kind", "CauseKind":
 		return "string"
 	case "any", "map[string]int", "map[string]string", "map[string]any":
 		return "object"

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/serve/metrics"
 	"github.com/podctl/podctl/internal/serve/survey"
 )
@@ -26,7 +26,7 @@ func exported(t *testing.T) map[string]bool {
 	m.SetStateFunc(func() metrics.State {
 		report := survey.Count(survey.Findings{
 			Findings:    orphan.Findings{},
-			Terminating: []survey.Terminated{{Facts: &diagnose.Facts{}, Noticed: time.Now()}},
+			Terminating: []survey.Terminated{{Pod: &view.Pod{}, Noticed: time.Now()}},
 		}, time.Now())
 		return metrics.State{Survey: &survey.State{Report: report}, Calls: map[string]cri.Unanswered{}}
 	})

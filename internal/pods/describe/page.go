@@ -8,23 +8,24 @@ import (
 
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // Page returns the facts as text, as of now. It begins with what is wrong, and ends with
 // the commands to try.
-func Page(f Facts, now time.Time) string {
+func Page(f *view.Pod, now time.Time) string {
 	p := &page{now: now}
 	head := []string{pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name), f.Status, fmt.Sprintf("%d/%d ready", f.Ready, f.Total)}
 	if f.Restarts > 0 {
 		head = append(head, restarts(f.Restarts))
 	}
 	p.line(strings.Join(head, "  "))
-	p.why(&f)
-	p.identity(&f)
+	p.why(f)
+	p.identity(f)
 	p.worker(f.Worker)
 	p.stopping(f.Stopping)
-	p.sandbox(&f)
+	p.sandbox(f)
 	p.cgroup("Cgroup", f.Cgroup)
 	for _, c := range f.Conditions {
 		if c.Status != "True" {
@@ -88,7 +89,7 @@ func (p *page) row(key, value string) {
 }
 
 // why prints what is wrong, a line for each cause.
-func (p *page) why(f *Facts) {
+func (p *page) why(f *view.Pod) {
 	switch w := f.Worker; {
 	case w != nil && w.Rejected != "": // the status of a rejected pod says less
 		p.row("Why", joined(": ", w.WaitReason, w.Rejected))
@@ -109,27 +110,27 @@ func (p *page) why(f *Facts) {
 			p.row("Why", c.Name+": "+text)
 		}
 		for _, other := range c.OtherRuns {
-			verb := map[bool]string{true: "runs", false: "may run"}[other.State == stateRunning]
+			verb := map[bool]string{true: "runs", false: "may run"}[other.State == view.Running]
 			p.row("Why", fmt.Sprintf("%s: attempt %d %s beside attempt %d", c.Name, other.Attempt, verb, c.Attempt))
 		}
 	}
 	if len(f.OtherReady) > 0 {
 		p.row("Why", fmt.Sprintf("an older sandbox, %s, is ready beside the newest", pod.ShortID(f.OtherReady[0].ID)))
 	}
-	if f.Sandbox != nil && f.Sandbox.State != "ready" && f.Phase != "Succeeded" && f.Phase != "Failed" && f.Stopping == nil {
+	if f.Sandbox != nil && f.Sandbox.State != view.Ready && f.Phase != "Succeeded" && f.Phase != "Failed" && f.Stopping == nil {
 		p.row("Why", "its sandbox is not ready: the pod has no network, and no container can start in it")
 	}
 }
 
 // marked returns the text, marked as likely if it was inferred.
-func marked(text string, c diagnose.Confidence) string {
-	if c == diagnose.Likely {
+func marked(text string, confidence string) string {
+	if confidence == string(why.Likely) {
 		return "likely: " + text
 	}
 	return text
 }
 
-func (p *page) identity(f *Facts) {
+func (p *page) identity(f *view.Pod) {
 	o := f.Owner
 	owner := o.Kind
 	switch {
@@ -151,7 +152,7 @@ func (p *page) identity(f *Facts) {
 	if !f.StartTime.IsZero() {
 		text := p.ago(f.StartTime)
 		if f.Started != nil {
-			text += ", " + f.Started.text()
+			text += ", " + f.Started.Text()
 		}
 		p.row("Started", text)
 	}
@@ -215,7 +216,7 @@ func (p *page) worker(w *control.Worker) {
 	}
 }
 
-func (p *page) stopping(s *Stopping) {
+func (p *page) stopping(s *view.Stopping) {
 	if s == nil {
 		return
 	}
@@ -230,16 +231,16 @@ func (p *page) stopping(s *Stopping) {
 	default:
 		text += ", " + age(time.Duration(-*s.GraceLeft*float64(time.Second))) + " over the grace period"
 	}
-	if s.Layer != diagnose.LayerNone {
+	if s.Layer != string(why.LayerNone) {
 		text += ", waits for: " + string(s.Layer)
 	}
 	p.row("Terminating", text)
 }
 
-func (p *page) sandbox(f *Facts) {
+func (p *page) sandbox(f *view.Pod) {
 	s := f.Sandbox
 	switch {
-	case s == nil && slices.ContainsFunc(f.Unread, func(u Unread) bool { return u.Layer == layerRuntime }):
+	case s == nil && slices.ContainsFunc(f.Unread, func(u view.Unread) bool { return u.Layer == view.LayerRuntime }):
 		p.row("Sandbox", "not known")
 		return
 	case s == nil:
@@ -251,7 +252,7 @@ func (p *page) sandbox(f *Facts) {
 	if s.Handler != "" {
 		text += "  handler " + s.Handler
 	}
-	if f.DeadSandboxes > 1 || f.DeadSandboxes == 1 && s.State == "ready" {
+	if f.DeadSandboxes > 1 || f.DeadSandboxes == 1 && s.State == view.Ready {
 		text += fmt.Sprintf("  (%d dead ones)", f.DeadSandboxes)
 	}
 	p.row("Sandbox", text)
@@ -276,7 +277,7 @@ func (p *page) created(at time.Time) string {
 	return "created " + p.ago(at)
 }
 
-func (p *page) volumes(volumes []Volume) {
+func (p *page) volumes(volumes []view.Volume) {
 	if len(volumes) == 0 {
 		return
 	}
@@ -286,7 +287,7 @@ func (p *page) volumes(volumes []Volume) {
 	}
 }
 
-func (p *page) events(events []Event) {
+func (p *page) events(events []view.Event) {
 	if len(events) == 0 {
 		return
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +25,10 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/pods/why"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden pages")
@@ -35,58 +39,68 @@ func before(d time.Duration) time.Time { return now.Add(-d) }
 
 func id(letter string) string { return strings.Repeat(letter, 64) }
 
+// situated is what was read of a pod, and its reader.
+type situated struct {
+	*view.Reader
+	*view.Sources
+}
+
+// finish returns the pod, judged.
+func (c *situated) finish(t *testing.T) *view.Pod {
+	p := c.Finish(t.Context(), c.Sources)
+	why.Complete(p, now)
+	return p
+}
+
 // situation is a pod default/web that was started 41 s ago, with a ready sandbox.
-func situation(t *testing.T) *collection {
+func situation(t *testing.T) *situated {
 	t.Helper()
-	c := &collection{
-		Collector: Collector{
+	c := &situated{
+		Reader: &view.Reader{
 			Now: func() time.Time { return now }, LogLines: 3,
-			KernelLog: func() (KernelLog, error) { t.Error("the kernel's log was read"); return KernelLog{}, nil },
+			KernelLog: func() (view.KernelLog, error) { t.Error("the kernel's log was read"); return view.KernelLog{}, nil },
 		},
-		pod: &inventory.Pod{UID: "8f73", Namespace: "default", Name: "web", Runtime: &pod.Pod{
+		Sources: &view.Sources{Tree: &cgroup.Tree{}, Pod: &inventory.Pod{UID: "8f73", Namespace: "default", Name: "web", Runtime: &pod.Pod{
 			UID: "8f73", Namespace: "default", Name: "web",
 			Sandboxes: []*pod.Sandbox{{ID: id("5"), State: pod.Running, CreatedAt: before(41 * time.Second), Labels: map[string]string{"app": "web", pod.UIDLabel: "8f73"}}},
 		}},
-		observed: observed{
-			details: map[string]cri.Details{id("5"): {PID: 811, NetNS: "/run/netns/cni-1f"}},
-			status:  &pod.Status{UID: "8f73", Sandboxes: []*pod.SandboxStatus{{ID: id("5"), State: pod.Running, IPs: []string{"10.88.0.7"}}}},
+			Details: map[string]cri.Details{id("5"): {PID: 811, NetNS: "/run/netns/cni-1f"}},
+			Status:  &pod.Status{UID: "8f73", Sandboxes: []*pod.SandboxStatus{{ID: id("5"), State: pod.Running, IPs: []string{"10.88.0.7"}}}},
 		},
-		tree: &cgroup.Tree{},
 	}
-	c.listed = c.pod.Runtime
 	return c
 }
 
 // contains adds a container to what the runtime lists and reports.
-func (c *collection) contains(s pod.ContainerStatus, d cri.Details) {
+func (c *situated) contains(s pod.ContainerStatus, d cri.Details) {
 	s.SandboxID, s.Image = id("5"), "registry.test/app:1"
 	if s.CreatedAt.IsZero() {
 		s.CreatedAt = s.StartedAt
 	}
 	listed := &pod.Container{ID: s.ID, SandboxID: s.SandboxID, Name: s.Name, Attempt: s.Attempt, State: s.State, CreatedAt: s.CreatedAt}
-	c.pod.Runtime.Containers = append([]*pod.Container{listed}, c.pod.Runtime.Containers...)
-	c.status.Containers = append([]*pod.ContainerStatus{&s}, c.status.Containers...)
-	c.details[s.ID] = d
+	c.Pod.Runtime.Containers = append([]*pod.Container{listed}, c.Pod.Runtime.Containers...)
+	c.Status.Containers = append([]*pod.ContainerStatus{&s}, c.Status.Containers...)
+	c.Details[s.ID] = d
 }
 
 // managed makes the pod one of a live podctl process, which shows an object.
-func (c *collection) managed(w control.Worker, containers ...v1.Container) *v1.Pod {
-	c.pod.Manager, c.pod.Worker, c.pod.Creator = &control.Process{}, w, "agent"
-	c.pod.Verdict = owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl}
-	c.pod.Worker.Desired = true
+func (c *situated) managed(w control.Worker, containers ...v1.Container) *v1.Pod {
+	c.Pod.Manager, c.Pod.Worker, c.Pod.Creator = &control.Process{}, w, "agent"
+	c.Pod.Verdict = owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl}
+	c.Pod.Worker.Desired = true
 	if w.Phase == "" {
-		c.pod.Worker.Phase, c.pod.Worker.Since = "syncing", before(41*time.Second)
+		c.Pod.Worker.Phase, c.Pod.Worker.Since = "syncing", before(41*time.Second)
 	}
-	c.worker = &c.pod.Worker
-	return c.known(fromPodctl, containers...)
+	c.Worker = &c.Pod.Worker
+	return c.known(view.FromPodctl, containers...)
 }
 
-func (c *collection) known(from string, containers ...v1.Container) *v1.Pod {
-	c.object, c.from = &v1.Pod{
+func (c *situated) known(from string, containers ...v1.Container) *v1.Pod {
+	c.Object, c.From = &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "8f73", Labels: map[string]string{"app": "web"}},
 		Spec:       v1.PodSpec{Containers: containers, RestartPolicy: v1.RestartPolicyAlways, TerminationGracePeriodSeconds: new(int64(30))},
 	}, from
-	return c.object
+	return c.Object
 }
 
 func app(name string) v1.Container { return v1.Container{Name: name, Image: "registry.test/app:1"} }
@@ -108,8 +122,8 @@ func waiting(name, reason, message string, restarts int32) v1.ContainerStatus {
 
 // TestPages: each page begins with what is wrong, and ends with what to type next.
 func TestPages(t *testing.T) {
-	for name, build := range map[string]func(t *testing.T, c *collection){
-		"running": func(_ *testing.T, c *collection) {
+	for name, build := range map[string]func(t *testing.T, c *situated){
+		"running": func(_ *testing.T, c *situated) {
 			ct := app("app")
 			ct.Command = []string{"sh", "-c", "exec app"}
 			ct.Resources.Limits = v1.ResourceList{"memory": resource.MustParse("64Mi")}
@@ -128,7 +142,7 @@ func TestPages(t *testing.T) {
 			s.Mounts = []pod.Mount{{ContainerPath: "/etc/app", HostPath: "/var/lib/podctl/config"}, {ContainerPath: "/etc/hosts", HostPath: "/x"}}
 			c.contains(s, cri.Details{PID: 9120})
 		},
-		"crash-loop": func(t *testing.T, c *collection) {
+		"crash-loop": func(t *testing.T, c *situated) {
 			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 4, NextWake: now.Add(13 * time.Second), Waiting: []control.Waiting{
 				{Container: "cache", Reason: "CrashLoopBackOff", RetryAt: now.Add(12 * time.Second), BackOffSeconds: 20},
 			}}, app("cache"))
@@ -142,26 +156,26 @@ func TestPages(t *testing.T) {
 			}
 			c.contains(s, cri.Details{})
 		},
-		"oom-killed": func(_ *testing.T, c *collection) {
+		"oom-killed": func(_ *testing.T, c *situated) {
 			p := c.managed(control.Worker{PodPhase: v1.PodRunning, PodStatus: "CrashLoopBackOff", Containers: 1, Restarts: 1, Waiting: []control.Waiting{
 				{Container: "cache", Reason: "CrashLoopBackOff", RetryAt: now.Add(2 * time.Second), BackOffSeconds: 10},
 			}}, app("cache"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", "back-off 10s restarting failed container=cache pod=web_default(8f73)", 1)}
 			c.contains(exited("cache", 1, 137, "OOMKilled"), cri.Details{MemoryLimit: new(uint64(64 << 20))})
-			c.KernelLog = func() (KernelLog, error) {
-				return KernelLog{Records: records(
+			c.KernelLog = func() (view.KernelLog, error) {
+				return view.KernelLog{Records: records(
 					"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/pods/pod8f73/"+id("b")+",task_memcg=/pods/pod8f73/"+id("b")+",task=cache,pid=9120,uid=0",
 					"Memory cgroup out of memory: Killed process 9120 (cache) total-vm:99kB, anon-rss:65012kB, file-rss:0kB, shmem-rss:0kB",
 				)}, nil
 			}
 		},
-		"image-pull": func(_ *testing.T, c *collection) {
+		"image-pull": func(_ *testing.T, c *situated) {
 			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "ImagePullBackOff", Containers: 1, Waiting: []control.Waiting{
 				{Container: "app", Reason: "ImagePullBackOff", RetryAt: now.Add(13 * time.Second)},
 			}}, app("app"))
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "ImagePullBackOff", `Back-off pulling image "registry.test/app:1": not found`, 0)}
 		},
-		"pulling": func(_ *testing.T, c *collection) {
+		"pulling": func(_ *testing.T, c *situated) {
 			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "ContainerCreating", Containers: 2}, app("app"), app("other"))
 			p.Spec.Containers[1].Image = "registry.test/other:1"
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "ContainerCreating", "", 0), waiting("other", "ContainerCreating", "", 0)}
@@ -172,7 +186,7 @@ func TestPages(t *testing.T) {
 				}}, nil
 			}
 		},
-		"init-1-of-2": func(_ *testing.T, c *collection) {
+		"init-1-of-2": func(_ *testing.T, c *situated) {
 			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "Init:1/2", Containers: 1}, app("app"))
 			p.Spec.InitContainers = []v1.Container{app("schema"), app("seed")}
 			p.Status.InitContainerStatuses = []v1.ContainerStatus{{Name: "schema", Ready: true}, {Name: "seed"}}
@@ -180,7 +194,7 @@ func TestPages(t *testing.T) {
 			c.contains(exited("schema", 0, 0, "Completed"), cri.Details{})
 			c.contains(running("seed"), cri.Details{PID: 77})
 		},
-		"terminating": func(_ *testing.T, c *collection) {
+		"terminating": func(_ *testing.T, c *situated) {
 			w := control.Worker{
 				Phase: "terminating", Since: before(12 * time.Second), Cause: "deleted", PodPhase: v1.PodRunning, Ready: 1, Containers: 1,
 				Operation: "terminate", OperationSince: before(12 * time.Second), StopRequested: before(12 * time.Second), GraceSeconds: 30,
@@ -188,10 +202,11 @@ func TestPages(t *testing.T) {
 			}
 			c.managed(w, app("app")).DeletionTimestamp = new(metav1.NewTime(now.Add(18 * time.Second)))
 			c.contains(running("app"), cri.Details{PID: 8812})
-			c.verdict = &Stopping{Since: before(12 * time.Second), GraceLeft: new(18.0), Layer: diagnose.LayerProcess, Confidence: diagnose.Observed, Why: "app (pid 8812) ignores SIGTERM; it is killed when the grace period ends"}
-			c.next = []string{"podctl stop --grace-period 1 default/web"}
+			c.Ending = view.Ending{Requested: before(12 * time.Second), GraceLeft: new(18 * time.Second), SandboxReady: true, Containers: []view.ContainerProcess{{
+				Name: "app", ID: id("a"), PID: 8812, Process: proc.Process{PID: 8812, State: proc.Sleeping, Ignored: 1 << (15 - 1)}, WaitChannel: "do_select",
+			}}}
 		},
-		"probe-fails": func(_ *testing.T, c *collection) {
+		"probe-fails": func(_ *testing.T, c *situated) {
 			ct := app("app")
 			ct.ReadinessProbe = &v1.Probe{PeriodSeconds: 5, ProbeHandler: v1.ProbeHandler{TCPSocket: &v1.TCPSocketAction{Port: intstr.FromInt32(80)}}}
 			p := c.managed(control.Worker{PodPhase: v1.PodRunning, Containers: 1, Unready: []event.Unready{{Container: "app", Probe: event.Probe{
@@ -201,57 +216,57 @@ func TestPages(t *testing.T) {
 			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse, Reason: "ContainersNotReady", Message: "containers with unready status: [app]"}}
 			c.contains(running("app"), cri.Details{PID: 9120})
 		},
-		"bare": func(_ *testing.T, c *collection) {
-			c.pod.Runtime.Sandboxes[0].Labels = nil
+		"bare": func(_ *testing.T, c *situated) {
+			c.Pod.Runtime.Sandboxes[0].Labels = nil
 			s := running("app")
 			s.Mounts = []pod.Mount{{ContainerPath: "/data", HostPath: "/srv/data", ReadOnly: true}}
 			c.contains(s, cri.Details{PID: 9120})
 			c.contains(exited("job", 0, 143, "Error"), cri.Details{})
 		},
-		"two-run": func(_ *testing.T, c *collection) {
-			c.pod.Runtime.Sandboxes[0].Attempt = 1
-			c.pod.Runtime.Sandboxes = append(c.pod.Runtime.Sandboxes, &pod.Sandbox{ID: id("4"), State: pod.Running, CreatedAt: before(time.Hour)})
+		"two-run": func(_ *testing.T, c *situated) {
+			c.Pod.Runtime.Sandboxes[0].Attempt = 1
+			c.Pod.Runtime.Sandboxes = append(c.Pod.Runtime.Sandboxes, &pod.Sandbox{ID: id("4"), State: pod.Running, CreatedAt: before(time.Hour)})
 			for attempt, letter := range []string{"a", "b", "c"} {
 				s := running("app")
 				s.ID, s.Attempt, s.StartedAt = id(letter), uint32(attempt), before(time.Duration(50-10*attempt)*time.Second)
 				c.contains(s, cri.Details{PID: 9120 + attempt})
 			}
-			c.pod.Runtime.Containers[1].State = pod.Unknown
+			c.Pod.Runtime.Containers[1].State = pod.Unknown
 		},
-		"newest-attempt-unread": func(_ *testing.T, c *collection) {
+		"newest-attempt-unread": func(_ *testing.T, c *situated) {
 			c.contains(exited("app", 0, 3, "Error"), cri.Details{})
 			newest := exited("app", 1, 4, "Error")
 			newest.ID = id("c")
 			c.contains(newest, cri.Details{})
-			c.status.Containers = c.status.Containers[1:]
-			c.unread = []Unread{{"status", "read status of container aaa: no answer within 2s"}}
+			c.Status.Containers = c.Status.Containers[1:]
+			c.Unread = []view.Unread{{Layer: "status", Why: "read status of container aaa: no answer within 2s"}}
 		},
-		"clock-set-back": func(_ *testing.T, c *collection) {
+		"clock-set-back": func(_ *testing.T, c *situated) {
 			c.contains(exited("job", 0, 3, "Error"), cri.Details{})
 			c.contains(running("app"), cri.Details{PID: 9120})
-			c.status.Containers[1].FinishedAt = before(-time.Hour)
-			c.status.Containers[1].StartedAt = before(-2 * time.Hour)
-			c.status.Containers[0].StartedAt = before(-time.Hour)
+			c.Status.Containers[1].FinishedAt = before(-time.Hour)
+			c.Status.Containers[1].StartedAt = before(-2 * time.Hour)
+			c.Status.Containers[0].StartedAt = before(-time.Hour)
 		},
-		"dead-sandbox": func(_ *testing.T, c *collection) {
-			c.pod.Creator = "run-1"
-			c.pod.Runtime.Sandboxes[0].State, c.status.Sandboxes[0].State = pod.Exited, pod.Exited
-			c.known(fromSandbox, app("app"))
+		"dead-sandbox": func(_ *testing.T, c *situated) {
+			c.Pod.Creator = "run-1"
+			c.Pod.Runtime.Sandboxes[0].State, c.Status.Sandboxes[0].State = pod.Exited, pod.Exited
+			c.known(view.FromSandbox, app("app"))
 			c.contains(exited("app", 0, 255, "Unknown"), cri.Details{})
-			c.unread = []Unread{{"details", "read status of sandbox 555: no answer within 2s"}}
+			c.Unread = []view.Unread{{Layer: "details", Why: "read status of sandbox 555: no answer within 2s"}}
 		},
-		"rejected": func(_ *testing.T, c *collection) {
-			c.pod.Runtime, c.listed, c.status = nil, nil, nil
+		"rejected": func(_ *testing.T, c *situated) {
+			c.Pod.Runtime, c.Status = nil, nil
 			c.managed(control.Worker{Phase: "unknown", PodPhase: v1.PodPending, WaitReason: "NameHeld", Rejected: "pod default/web of another podctl has the name", NextWake: now.Add(30 * time.Second)}, app("app"))
 		},
-		"not-admitted": func(_ *testing.T, c *collection) {
-			c.pod.Runtime, c.listed, c.status = nil, nil, nil
+		"not-admitted": func(_ *testing.T, c *situated) {
+			c.Pod.Runtime, c.Status = nil, nil
 			p := c.managed(control.Worker{
 				Phase: "unknown", PodPhase: v1.PodFailed, Rejected: "NodePorts: no free ports: host port in use: default/api has port 80/TCP", Advice: "change hostPort",
 			}, app("app"))
 			p.Status = v1.PodStatus{Phase: v1.PodFailed, Reason: "NodePorts", Message: "Pod was rejected: no free ports"}
 		},
-		"readiness-gate": func(_ *testing.T, c *collection) {
+		"readiness-gate": func(_ *testing.T, c *situated) {
 			p := c.managed(control.Worker{PodPhase: v1.PodRunning, Ready: 1, Containers: 1, NotReady: `condition of gate "example.com/lb" does not exist`}, app("app"))
 			p.Spec.ReadinessGates = []v1.PodReadinessGate{{ConditionType: "example.com/dns"}, {ConditionType: "example.com/lb"}}
 			p.Status.ContainerStatuses = []v1.ContainerStatus{{Name: "app", Ready: true}}
@@ -261,17 +276,17 @@ func TestPages(t *testing.T) {
 			}
 			c.contains(running("app"), cri.Details{PID: 9120})
 		},
-		"hostile": func(_ *testing.T, c *collection) {
+		"hostile": func(_ *testing.T, c *situated) {
 			s := exited("job", 0, 3, "Error")
 			s.Message = "first\nsecond \x1b[31mred"
 			c.contains(s, cri.Details{})
-			c.events = []Event{{Time: before(time.Minute), Warning: true, Reason: "Killing", Container: "other", Message: "line\nbreak"}}
+			c.Sources.Events = []view.Event{{Time: before(time.Minute), Warning: true, Reason: "Killing", Container: "other", Message: "line\nbreak"}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := situation(t)
 			build(t, c)
-			testutil.Golden(t, *update, filepath.Join("testdata", name+".txt"), Page(c.finish(t.Context()), now))
+			testutil.Golden(t, *update, filepath.Join("testdata", name+".txt"), Page(c.finish(t), now))
 		})
 	}
 }
@@ -291,58 +306,53 @@ func TestBackOffIsParsedOnlyForKubeletPods(t *testing.T) {
 		"podctl, of an earlier version": {&control.Worker{Waiting: []control.Waiting{{Container: "cache", Reason: "CrashLoopBackOff"}}}, message, time.Time{}, 0},
 	} {
 		s := situation(t)
-		p := s.known(fromKubelet, app("cache"))
+		p := s.known(view.FromKubelet, app("cache"))
 		p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", c.message, 4)}
-		s.worker = c.worker
+		s.Worker = c.worker
 		s.contains(exited("cache", 4, 1, "Error"), cri.Details{})
-		if got := s.containers()[0]; !got.RetryAt.Equal(c.retryAt) || got.BackOffSeconds != c.seconds {
+		if got := s.finish(t).Containers[0]; !got.RetryAt.Equal(c.retryAt) || got.BackOffSeconds != c.seconds {
 			t.Errorf("%s: retry at %s, back-off %vs; want %s, %vs", name, got.RetryAt, got.BackOffSeconds, c.retryAt, c.seconds)
 		}
-	}
-}
-
-func TestCauseOfExit(t *testing.T) {
-	stopped := before(time.Minute)
-	for name, c := range map[string]struct {
-		exit exit
-		kind CauseKind
-		sure diagnose.Confidence
-		text string
-	}{
-		"completed":                    {exit{}, CauseCompleted, diagnose.Observed, "completed"},
-		"its own code":                 {exit{code: 3, reason: "Error"}, CauseExit, diagnose.Observed, "returned 3"},
-		"command not found":            {exit{code: 127}, CauseExit, diagnose.Observed, "does not find"},
-		"not started":                  {exit{code: 128, reason: "StartError"}, CauseStart, diagnose.Observed, "could not start"},
-		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limits: memoryLimits{own: new(uint64(64 << 20))}}, CauseOOM, diagnose.Likely, "limit of 64Mi"},
-		"OOM by the kernel alone":      {exit{code: 137, reason: "Error", kill: &kernelKill{process: "x", pid: "1"}}, CauseOOM, diagnose.Observed, "out of memory"},
-		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{scope: scopeHost}}, CauseHostOOM, diagnose.Observed, "host"},
-		"OOM by the cgroup's counter":  {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(1))}}, CauseOOM, diagnose.Likely, "probably by the kernel"},
-		"a child was killed, not it":   {exit{code: 1, kill: &kernelKill{}}, CauseExit, diagnose.Observed, "returned 1"},
-		"SIGKILL without a trace":      {exit{code: 137, pod: &Cgroup{OOMKills: new(uint64(0))}}, CauseSignal, diagnose.Unknown, "nothing shows an OOM kill"},
-		"SIGKILL after grace":          {exit{code: 137, stop: stopped, grace: 30 * time.Second, finished: stopped.Add(30 * time.Second)}, CauseStop, diagnose.Likely, "grace period of 30s was over"},
-		"SIGKILL before the stop":      {exit{code: 137, stop: stopped, finished: stopped.Add(-time.Second)}, CauseSignal, diagnose.Unknown, "SIGKILL"},
-		"SIGTERM by a stop":            {exit{code: 143, stop: stopped, finished: stopped.Add(time.Second)}, CauseStop, diagnose.Likely, "asked to stop"},
-		"SIGTERM for a liveness probe": {exit{code: 143, probe: "liveness"}, CauseLiveness, diagnose.Likely, "liveness"},
-		"the owner's own word":         {exit{code: 137, killing: "failed liveness probe"}, CauseStop, diagnose.Observed, "failed liveness probe"},
-		"a crash":                      {exit{code: 139}, CauseCrash, diagnose.Likely, "SIGSEGV"},
-		"another signal":               {exit{code: 129}, CauseSignal, diagnose.Unknown, "SIGHUP"},
-		"lost":                         {exit{code: 255, reason: "Unknown"}, CauseLost, diagnose.Unknown, "does not know"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := causeOf(c.exit)
-			if got.Kind != c.kind || got.Confidence != c.sure || !strings.Contains(got.Text, c.text) {
-				t.Errorf("%+v", got)
-			}
-		})
 	}
 }
 
 func TestUnreadableKernelLogIsListed(t *testing.T) {
 	c := situation(t)
 	c.contains(exited("app", 0, 137, "Error"), cri.Details{})
-	c.KernelLog = func() (KernelLog, error) { return KernelLog{}, errors.New("permission denied") }
-	f := c.finish(t.Context())
-	if len(f.Unread) != 1 || f.Unread[0].Layer != "kernel log" || f.Containers[0].End.Cause.Kind != CauseSignal {
+	c.KernelLog = func() (view.KernelLog, error) { return view.KernelLog{}, errors.New("permission denied") }
+	f := c.finish(t)
+	if len(f.Unread) != 1 || f.Unread[0].Layer != "kernel log" || f.Containers[0].End.Cause.Kind != why.CauseSignal {
 		t.Errorf("%+v, %+v", f.Unread, f.Containers[0].End)
+	}
+}
+
+// records are records of the kernel's log without times.
+func records(texts ...string) []view.KernelRecord {
+	var all []view.KernelRecord
+	for _, text := range texts {
+		all = append(all, view.KernelRecord{Text: text})
+	}
+	return all
+}
+
+// The counters and the reason of runtimes are those of the whole pod.
+func TestContainerBesideOneThatWasKilled(t *testing.T) {
+	c := situation(t)
+	app := exited("app", 0, 137, "OOMKilled")
+	c.contains(app, cri.Details{MemoryLimit: new(uint64(64 << 20))})
+	beside := exited("beside", 0, 0, "OOMKilled")
+	beside.ID = id("c")
+	c.contains(beside, cri.Details{})
+	c.KernelLog = func() (view.KernelLog, error) {
+		return view.KernelLog{Records: records(fmt.Sprintf("oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/pods/%s,task_memcg=/pods/%[1]s,task=x,pid=5,uid=0", app.ID)), Since: before(time.Hour)}, nil
+	}
+	for _, ct := range c.finish(t).Containers {
+		want := why.CauseOOM
+		if ct.Name == "beside" {
+			want = why.CauseCompleted
+		}
+		if ct.End.Cause.Kind != want || ct.Name == "beside" && !slices.ContainsFunc(ct.End.Cause.Evidence, func(s string) bool { return strings.Contains(s, "another container") }) {
+			t.Errorf("%s: %+v", ct.Name, ct.End.Cause)
+		}
 	}
 }

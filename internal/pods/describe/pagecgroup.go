@@ -6,14 +6,15 @@ import (
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/usage"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
-func (p *page) cgroup(key string, c *Cgroup) {
+func (p *page) cgroup(key string, c *view.Cgroup) {
 	if c == nil {
 		return
 	}
 	p.row(key, c.Path)
-	p.row(key, c.text())
+	p.row(key, cgroupText(c))
 	if why := c.PSI.Unknown; why == "" || why != p.psiUnknown {
 		p.row(key, psiText(c.PSI))
 		p.psiUnknown = why
@@ -23,8 +24,8 @@ func (p *page) cgroup(key string, c *Cgroup) {
 	}
 }
 
-// text is "memory 31Mi of 64Mi, peak 64Mi, limit met 12 times, cpu 500m, throttled 40 of 100 periods, pids 3".
-func (c *Cgroup) text() string {
+// cgroupText is "memory 31Mi of 64Mi, peak 64Mi, limit met 12 times, cpu 500m, throttled 40 of 100 periods, pids 3".
+func cgroupText(c *view.Cgroup) string {
 	var parts []string
 	if c.Memory != nil {
 		text := "memory " + usage.Bytes(*c.Memory)

@@ -9,45 +9,46 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // containerWhy returns what is wrong with a container, "" if nothing is.
-func (p *page) containerWhy(c *Container) string {
-	end := c.failure()
+func (p *page) containerWhy(c *view.Container) string {
+	end := c.Failure()
 	switch {
 	case c.Pull != nil:
 		return "pulling " + c.Image + ": " + p.pull(c.Pull)
-	case c.State == stateWaiting && end != nil:
+	case c.State == view.Waiting && end != nil:
 		return joined("; ", p.exit(end), p.retry(c))
-	case c.State == stateWaiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
+	case c.State == view.Waiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
 		return joined("; ", joined(": ", c.Reason, c.Message), p.retry(c))
 	case end != nil:
 		return p.exit(end)
-	case c.State == stateUnknown:
+	case c.State == view.Unknown:
 		return "the runtime does not know its state"
 	}
 	for _, probe := range c.Probes {
 		if probe.Result != "" {
-			return probe.text()
+			return probeText(probe)
 		}
 	}
 	switch {
-	case c.unready():
+	case c.Unready():
 		return "runs and is not ready"
-	case c.Kind == KindInit && c.State == stateRunning:
+	case c.Kind == view.KindInit && c.State == view.Running:
 		return "init container, has been running for " + age(p.now.Sub(c.StartedAt))
 	}
 	return ""
 }
 
 // pull returns "12Mi of 40Mi, 3.1Mi/s, for 12s".
-func (p *page) pull(pull *Pull) string {
+func (p *page) pull(pull *view.Pull) string {
 	return joined(", ", pull.Progress, prefixed("for ", p.since(pull.Since)))
 }
 
 // exit returns "exited 137 after 2s, 8s ago: OOMKilled: killed by the kernel …".
-func (p *page) exit(e *End) string {
+func (p *page) exit(e *view.End) string {
 	text := fmt.Sprintf("exited %d", e.ExitCode)
 	if !e.StartedAt.IsZero() && !e.FinishedAt.IsZero() {
 		text += " after " + age(e.FinishedAt.Sub(e.StartedAt))
@@ -59,7 +60,7 @@ func (p *page) exit(e *End) string {
 	if reason == "Error" || reason == "Completed" {
 		reason = ""
 	}
-	if e.Cause.Kind != CauseCompleted && (e.Cause.Kind != CauseExit || e.ExitCode == shellNoExec || e.ExitCode == shellNotFound) {
+	if e.Cause.Kind != why.CauseCompleted && (e.Cause.Kind != why.CauseExit || e.ExitCode == why.ShellNoExec || e.ExitCode == why.ShellNotFound) {
 		cause = marked(e.Cause.Text, e.Cause.Confidence)
 	}
 	if e.Message != "" {
@@ -69,7 +70,7 @@ func (p *page) exit(e *End) string {
 }
 
 // retry returns when a container that waits is started again.
-func (p *page) retry(c *Container) string {
+func (p *page) retry(c *view.Container) string {
 	switch left := c.RetryAt.Sub(p.now); {
 	case c.RetryAt.IsZero():
 		return ""
@@ -83,10 +84,10 @@ func (p *page) retry(c *Container) string {
 	return "restarts now"
 }
 
-func (p *page) container(c *Container) {
+func (p *page) container(c *view.Container) {
 	state := c.State
 	switch c.State {
-	case stateRunning:
+	case view.Running:
 		if !c.StartedAt.IsZero() {
 			state += " for " + age(p.now.Sub(c.StartedAt))
 		}
@@ -96,12 +97,12 @@ func (p *page) container(c *Container) {
 		if c.Starting {
 			state += ", its postStart hook runs"
 		}
-		if c.Ready != nil && c.Kind != KindInit {
+		if c.Ready != nil && c.Kind != view.KindInit {
 			state += map[bool]string{true: ", ready", false: ", not ready"}[*c.Ready]
 		}
-	case stateWaiting:
+	case view.Waiting:
 		state = joined(", ", state+prefixed(": ", c.Reason), p.retry(c))
-	case stateTerminated:
+	case view.Terminated:
 		if state = "exited, how is not known"; c.End != nil {
 			state = p.exit(c.End)
 		}
@@ -109,7 +110,7 @@ func (p *page) container(c *Container) {
 	if c.Restarts > 0 {
 		state += ", " + restarts(c.Restarts)
 	}
-	if c.Kind != "" && c.Kind != KindRegular {
+	if c.Kind != "" && c.Kind != view.KindRegular {
 		state = string(c.Kind) + ", " + state
 	}
 	key := func(name string) string { return "    " + name }
@@ -133,7 +134,7 @@ func (p *page) container(c *Container) {
 	p.row(key("resources"), joined("; ", prefixed("limits ", pairs(c.Limits)), prefixed("requests ", pairs(c.Requests))))
 	p.cgroup(key("cgroup"), c.Cgroup)
 	for _, probe := range c.Probes {
-		p.row(key(probe.Type), joined(": ", joined(" every ", probe.Handler, period(probe.Period)), probe.text()))
+		p.row(key(probe.Type), joined(": ", joined(" every ", probe.Handler, period(probe.Period)), probeText(probe)))
 	}
 	p.row(key("postStart"), c.PostStart)
 	p.row(key("ports"), strings.Join(c.Ports, ", "))
@@ -141,7 +142,7 @@ func (p *page) container(c *Container) {
 		p.row(key("env"), e.Name+cmp.Or(prefixed(" from ", e.From), "="+e.Value))
 	}
 	for _, m := range c.Mounts {
-		p.row(key("mounts"), m.text())
+		p.row(key("mounts"), mountText(m))
 	}
 	if len(c.LogLines) > 0 {
 		p.line(key("last log lines"))
@@ -166,14 +167,14 @@ func pidText(pid int) string {
 }
 
 // evidence of a cause that is not plain.
-func (p *page) evidence(key string, e *End) {
+func (p *page) evidence(key string, e *view.End) {
 	if e == nil {
 		return
 	}
 	for _, text := range e.Cause.Evidence {
 		p.row(key, text)
 	}
-	if e.Cause.Confidence == diagnose.Unknown && len(e.Cause.Evidence) == 0 {
+	if e.Cause.Confidence == string(why.Unknown) && len(e.Cause.Evidence) == 0 {
 		p.row(key, "none")
 	}
 }
@@ -185,8 +186,8 @@ func period(seconds int32) string {
 	return fmt.Sprintf("%ds", seconds)
 }
 
-// text is "readiness failed 3 times: connection refused"; "" of a probe that passes.
-func (p Probe) text() string {
+// probeText is "readiness failed 3 times: connection refused"; "" of a probe that passes.
+func probeText(p view.Probe) string {
 	if p.Result == "" {
 		return ""
 	}
@@ -197,7 +198,7 @@ func (p Probe) text() string {
 	return joined(": ", text, p.Output)
 }
 
-func (m Mount) text() string {
+func mountText(m view.Mount) string {
 	from := joined(" ", prefixed("volume ", m.Volume), prefixed("image ", m.Image), m.HostPath)
 	text := joined(" from ", m.Path, from)
 	if m.ReadOnly {

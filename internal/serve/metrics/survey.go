@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/why"
 	"github.com/podctl/podctl/internal/serve/survey"
 )
 
@@ -60,7 +60,7 @@ func (d surveyDescs) collect(s *survey.State, now time.Time, to chan<- prometheu
 	if o.ByClass != nil {
 		gauge(d.undetermined, float64(o.Undetermined))
 	}
-	for _, layer := range diagnose.StuckLayers() {
+	for _, layer := range why.StuckLayers() {
 		if n, known := t.Stuck[layer]; known {
 			gauge(d.stuck, float64(n), string(layer))
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/why"
 	"github.com/podctl/podctl/internal/serve/survey"
 )
 
@@ -23,7 +23,7 @@ var scannedClasses = slices.DeleteFunc(orphan.Classes(), func(c orphan.Class) bo
 var scanned = survey.State{
 	Report: survey.Report{
 		Orphans:     survey.Orphans{ByClass: counts(scannedClasses, orphan.Abandoned)},
-		Terminating: survey.Terminating{Pods: 2, Since: noon.Add(-90 * time.Second), Stuck: counts(diagnose.StuckLayers(), diagnose.LayerShim)},
+		Terminating: survey.Terminating{Pods: 2, Since: noon.Add(-90 * time.Second), Stuck: counts(why.StuckLayers(), why.LayerShim)},
 	},
 	Scans: 3, Failed: 1, LastEnd: noon.Add(-5 * time.Second), Took: 20 * time.Millisecond,
 }
@@ -126,7 +126,7 @@ func TestObserverSeriesAreFixed(t *testing.T) {
 	m.Hinted(time.Second, false)
 	m.HintStream(nil)
 	many := scanned
-	many.Report.Terminating.Stuck = counts(diagnose.StuckLayers(), diagnose.LayerHook)
+	many.Report.Terminating.Stuck = counts(why.StuckLayers(), why.LayerHook)
 	m.SetStateFunc(func() State {
 		s := State{
 			Survey: &many, Calls: map[string]cri.Unanswered{"Exec": {Number: 9, Since: noon}, "Status": {Number: 1, Since: noon}},

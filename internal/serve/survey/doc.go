@@ -2,7 +2,7 @@
 // the orphans by class, and the pods that do not terminate by layer.
 //
 //	orphan.Finder ──────┐                       ┌─► Latest ─► package metrics
-//	diagnose.Collector ─┼─► Findings ─► Count ──┤
+//	view.Reader ────────┼─► Findings ─► Count ──┤
 //	the kubelet ────────┘              (pure)   └─► Log, where it is not complete any more
 //
 // What is not known is not counted as 0: a class or layer without a count is

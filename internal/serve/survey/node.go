@@ -13,9 +13,9 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -35,7 +35,7 @@ type NodeOptions struct {
 // `podctl terminating` do.
 type Node struct {
 	finder    orphan.Finder
-	collector diagnose.Collector
+	reader    *view.Reader
 	processes *processes
 	client    *cri.Client
 }
@@ -50,7 +50,7 @@ func NewNode(o NodeOptions) *Node {
 			Asker:  owners.Asker{Locks: o.Paths.Locks, Dial: o.Dial, Procs: o.Procs},
 			Client: o.Client, Logs: o.Paths.Logs, Root: o.Paths.Root, SkipDirs: o.SkipDirs,
 		},
-		collector: diagnose.Collector{
+		reader: &view.Reader{
 			PodDirs: o.Paths.Pods(), DirName: o.Paths.Dirs().Name, Proc: o.Procs, Cgroups: cgroup.Mounts, Now: o.Now,
 		},
 	}
@@ -77,19 +77,16 @@ func (n *Node) Look(ctx context.Context) (Findings, error) {
 // terminating returns the pods of a view that are being terminated, and why there
 // may be more.
 func (n *Node) terminating(ctx context.Context, v *orphan.View) (found []Terminated, unknown error) {
-	c := n.collector
-	c.Server = cri.ServerOf(n.client.Endpoint())
-	c.Runtime = n.processes.begin()
-	var unanswered error
-	c.Kubelet, unanswered = diagnose.ReadKubelet(&v.Answers.Kubelet, c.Proc)
-	all := slices.Concat(v.Pods, c.Unlisted(v.Pods))
-	for i, facts := range c.Terminating(ctx, all) {
-		if facts != nil {
-			found = append(found, Terminated{UID: all[i].UID, Facts: facts})
+	n.reader.Server, n.reader.Runtime = cri.ServerOf(n.client.Endpoint()), n.processes.begin()
+	unanswered := n.reader.SetKubelet(&v.Answers.Kubelet)
+	all := slices.Concat(v.Pods, n.reader.UnlistedEndings(v.Pods))
+	for i, p := range n.reader.Endings(ctx, all) {
+		if p != nil {
+			found = append(found, Terminated{UID: all[i].UID, Pod: p})
 		}
 	}
 	n.processes.end()
-	return found, incomplete(all, unanswered, c.SeesProcesses())
+	return found, incomplete(all, unanswered, n.reader.SeesProcesses())
 }
 
 // incomplete is why pods may terminate unnoticed, nil if the owner of each has

@@ -5,14 +5,14 @@ import (
 	"sync"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // processes asks the runtime for the process of each container once: it is the
 // same for as long as the container runs. It is safe for concurrent use between
 // begin and end.
 type processes struct {
-	runtime diagnose.Runtime
+	view.Runtime
 
 	mu    sync.Mutex
 	known map[string]cri.ContainerProcess
@@ -20,10 +20,10 @@ type processes struct {
 	asked map[string]bool
 }
 
-var _ diagnose.Runtime = (*processes)(nil)
+var _ view.Runtime = (*processes)(nil)
 
-func newProcesses(runtime diagnose.Runtime) *processes {
-	return &processes{runtime: runtime, known: map[string]cri.ContainerProcess{}}
+func newProcesses(runtime view.Runtime) *processes {
+	return &processes{Runtime: runtime, known: map[string]cri.ContainerProcess{}}
 }
 
 // begin begins a scan.
@@ -45,13 +45,13 @@ func (p *processes) end() {
 	}
 }
 
-// ContainerProcess implements diagnose.Runtime. A scan that asks twice wants to
+// ContainerProcess implements view.Runtime. A scan that asks twice wants to
 // know whether the runtime has noticed an exit, so it gets the runtime's answer.
 func (p *processes) ContainerProcess(ctx context.Context, id string) (cri.ContainerProcess, error) {
 	if known, ok := p.recall(id); ok {
 		return known, nil
 	}
-	answer, err := p.runtime.ContainerProcess(ctx, id)
+	answer, err := p.Runtime.ContainerProcess(ctx, id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, id)
@@ -59,11 +59,6 @@ func (p *processes) ContainerProcess(ctx context.Context, id string) (cri.Contai
 		p.known[id] = answer
 	}
 	return answer, err
-}
-
-// SandboxDetails implements diagnose.Runtime.
-func (p *processes) SandboxDetails(ctx context.Context, id string) (cri.Details, error) {
-	return p.runtime.SandboxDetails(ctx, id)
 }
 
 func (p *processes) recall(id string) (cri.ContainerProcess, bool) {

@@ -7,8 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // Report is what one scan found.
@@ -34,7 +35,7 @@ type Terminating struct {
 	Pods  int
 	Since time.Time
 	// Stuck has every layer for which a pod waits, and those known to have none.
-	Stuck map[diagnose.Layer]int
+	Stuck map[why.Layer]int
 	// Unknown is why there may be more, nil if there are not.
 	Unknown error
 }
@@ -53,8 +54,8 @@ type Findings struct {
 
 // Terminated is a pod that is being terminated.
 type Terminated struct {
-	UID   types.UID
-	Facts *diagnose.Facts
+	UID types.UID
+	*view.Pod
 	// Noticed is when a scan first found it terminating.
 	Noticed time.Time
 }
@@ -92,9 +93,9 @@ func countOrphans(f Findings) Orphans {
 }
 
 func countTerminating(f Findings, now time.Time) Terminating {
-	t := Terminating{Stuck: map[diagnose.Layer]int{}, Pods: len(f.Terminating), Unknown: f.TerminatingUnknown}
+	t := Terminating{Stuck: map[why.Layer]int{}, Pods: len(f.Terminating), Unknown: f.TerminatingUnknown}
 	for _, p := range f.Terminating {
-		since := p.Facts.Requested
+		since := p.Ending.Requested
 		if since.IsZero() {
 			since = p.Noticed
 		}
@@ -102,18 +103,18 @@ func countTerminating(f Findings, now time.Time) Terminating {
 			t.Since = since
 		}
 		facts := p.factsAt(now)
-		verdict := diagnose.Judge(facts, now)
-		if verdict.Confidence == diagnose.Unknown && t.Unknown == nil {
-			t.Unknown = &undiagnosedError{p.Facts.Name, verdict.Why}
+		verdict := why.Ending(facts, now)
+		if verdict.Confidence == why.Unknown && t.Unknown == nil {
+			t.Unknown = &undiagnosedError{p.Name, verdict.Why(now)}
 		}
 		switch {
 		case isStuck(verdict.Layer, facts):
 			t.Stuck[verdict.Layer]++
-		case mayTakeGrace(verdict.Layer) && facts.GraceLeft == nil && t.Unknown == nil:
-			t.Unknown = &undiagnosedError{p.Facts.Name, "its grace period is not known"}
+		case mayTakeGrace(verdict.Layer) && facts.Ending.GraceLeft == nil && t.Unknown == nil:
+			t.Unknown = &undiagnosedError{p.Name, "its grace period is not known"}
 		}
 	}
-	for _, layer := range diagnose.StuckLayers() {
+	for _, layer := range why.StuckLayers() {
 		if _, counted := t.Stuck[layer]; !counted && t.Unknown == nil {
 			t.Stuck[layer] = 0
 		}
@@ -123,44 +124,44 @@ func countTerminating(f Findings, now time.Time) Terminating {
 
 // factsAt are the facts of the pod. Where they do not say when its termination began,
 // that was when it was noticed, or before: its grace period ends then at the latest.
-func (p Terminated) factsAt(now time.Time) diagnose.Facts {
-	f := *p.Facts
-	if f.GraceLeft != nil || f.Worker != nil || len(f.Containers) == 0 {
-		return f
+func (p Terminated) factsAt(now time.Time) *view.Pod {
+	f := *p.Pod
+	if f.Ending.GraceLeft != nil || f.Worker != nil || len(f.Ending.Containers) == 0 {
+		return &f
 	}
 	var longest time.Duration
-	for _, c := range f.Containers {
+	for _, c := range f.Ending.Containers {
 		if c.Grace == nil {
-			return f
+			return &f
 		}
 		longest = max(longest, *c.Grace)
 	}
 	left := longest - now.Sub(p.Noticed)
-	f.GraceLeft = &left
-	return f
+	f.Ending.GraceLeft = &left
+	return &f
 }
 
 // isStuck reports whether a pod that waits for a layer has waited for too long. What
 // may take the grace period is not stuck while that may last; after SIGKILL it is over.
-func isStuck(layer diagnose.Layer, f diagnose.Facts) bool {
+func isStuck(layer why.Layer, f *view.Pod) bool {
 	switch {
 	case !mayTakeGrace(layer):
-		return layer != diagnose.LayerNone
-	case f.GraceLeft != nil:
-		return *f.GraceLeft < 0 || isKilled(f)
+		return layer != why.LayerNone
+	case f.Ending.GraceLeft != nil:
+		return *f.Ending.GraceLeft < 0 || isKilled(f)
 	}
 	return f.Worker != nil || isKilled(f) // a worker without one has none to give
 }
 
 // mayTakeGrace reports whether the layer is a preStop hook, or a process that SIGTERM
 // does not end.
-func mayTakeGrace(layer diagnose.Layer) bool {
-	return layer == diagnose.LayerHook || layer == diagnose.LayerProcess
+func mayTakeGrace(layer why.Layer) bool {
+	return layer == why.LayerHook || layer == why.LayerProcess
 }
 
 // isKilled reports whether a process has SIGKILL pending.
-func isKilled(f diagnose.Facts) bool {
-	return slices.ContainsFunc(f.Containers, func(c diagnose.Container) bool { return c.Process.Pending.Has(syscall.SIGKILL) })
+func isKilled(f *view.Pod) bool {
+	return slices.ContainsFunc(f.Ending.Containers, func(c view.ContainerProcess) bool { return c.Process.Pending.Has(syscall.SIGKILL) })
 }
 
 // undiagnosedError: a pod is terminating, and the layer for which it waits cannot

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // lookout is a source whose answers a test sets.
@@ -32,7 +33,7 @@ func TestScansRepeatAndKeepWhenATerminationWasNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s, stop := run(lookout(func(context.Context) (Findings, error) {
-			return Findings{Terminating: []Terminated{{UID: "a", Facts: stoppedShim(time.Time{})}}}, nil
+			return Findings{Terminating: []Terminated{{UID: "a", Pod: stoppedShim(time.Time{})}}}, nil
 		}), new(bytes.Buffer))
 		defer stop()
 		time.Sleep(25 * time.Second)
@@ -115,6 +116,7 @@ func TestHangingScanEndsAndItsReportIsForgotten(t *testing.T) {
 
 // answers are the runtime's answers about containers, and how many it gave.
 type answers struct {
+	view.Runtime
 	pid, given int
 	err        error
 }
@@ -122,10 +124,6 @@ type answers struct {
 func (a *answers) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
 	a.given++
 	return cri.ContainerProcess{PID: a.pid}, a.err
-}
-
-func (*answers) SandboxDetails(context.Context, string) (cri.Details, error) {
-	return cri.Details{}, nil
 }
 
 func TestContainerIsAskedForOnce(t *testing.T) {

@@ -12,14 +12,17 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/pulls"
+	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/describe"
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // describeOptions are the options of `podctl describe`.
@@ -39,9 +42,9 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Reads,
 		OnTape:  true,
 		OnNodes: cmdline.NodePage,
-		Data: []any{describe.Facts{}, describe.Metadata{}, describe.Started{}, describe.StartedStep{}, describe.Owner{}, describe.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, describe.Stopping{}, describe.Sandbox{},
-			describe.Cgroup{}, pod.PSI{}, pod.Stall{}, describe.Condition{}, describe.Container{}, describe.Pull{}, describe.Attempt{}, describe.End{}, describe.Cause{}, describe.Env{}, describe.Probe{},
-			describe.Mount{}, describe.Volume{}, describe.Event{}, describe.Unread{},
+		Data: []any{view.Pod{}, view.Metadata{}, view.Started{}, view.StartedStep{}, view.Owner{}, view.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, view.Stopping{}, view.Sandbox{},
+			view.Cgroup{}, pod.PSI{}, pod.Stall{}, view.Condition{}, view.Container{}, view.Pull{}, view.Attempt{}, view.End{}, view.Cause{}, view.Env{}, view.Probe{},
+			view.Mount{}, view.Volume{}, view.Event{}, view.Unread{},
 		},
 		Description: "The page begins with what is wrong, and why as far as that was observed: an exit caused by\n" +
 			"the kernel's OOM killer is told from other signals by the runtime, the kernel's log and the\n" +
@@ -92,14 +95,18 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 	if err := s.ListOwned(ctx, e, o.Globals); err != nil {
 		return describeReported(ctx, e, o, err)
 	}
-	endpoint := s.Client.Endpoint()
-	return o.describe(ctx, e, s.Pods, describe.Collector{
-		Runtime: s.Client, Kubelet: &s.Answers.Kubelet, Events: PodEvents(e, s.Paths.Root),
-		Pulls: func(ctx context.Context) ([]pulls.Pull, error) { return pulls.NewReader(s.Client, e.Now).List(ctx) },
-		Diagnose: diagnose.Collector{
-			Runtime: s.Client, PodDirs: s.Paths.Pods(), DirName: s.Paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(), Now: e.Now, Server: e.ServerOf(endpoint),
-		},
-	})
+	r := NewViewReader(e, s.Paths, s.Client.Endpoint())
+	r.Runtime, r.Pulls = s.Client, pulls.NewReader(s.Client, e.Now).List
+	_ = r.SetKubelet(&s.Answers.Kubelet) // what it did not say is not read of its pods
+	return o.describe(ctx, e, s.Pods, r)
+}
+
+// NewViewReader returns a reader of pods without a runtime.
+func NewViewReader(e *shell.Env, paths host.Paths, endpoint cri.Endpoint) *view.Reader {
+	return &view.Reader{
+		Server: e.ServerOf(endpoint), Dial: e.Dial, PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(),
+		Now: e.Now, Events: PodEvents(e, paths.Root), KernelLog: e.ReadKills, Recorded: e.Tape != nil,
+	}
 }
 
 // describeReported describes pods as live podctl processes report them, where the
@@ -118,42 +125,36 @@ func describeReported(ctx context.Context, e *shell.Env, o describeOptions, fail
 	if len(pods) == 0 {
 		return failed
 	}
-	return errors.Join(failed, o.describe(ctx, e, pods, describe.Collector{}))
+	return errors.Join(failed, o.describe(ctx, e, pods, &view.Reader{Dial: e.Dial, Cgroups: e.CgroupMounts(), Now: e.Now, KernelLog: e.ReadKills, Recorded: e.Tape != nil}))
 }
 
 // describe prints what is known of those of the pods that the user names.
-func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*inventory.Pod, c describe.Collector) error {
+func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*inventory.Pod, r *view.Reader) error {
 	pods, err := target.Pods(all, o.query)
-	c.Recorded = e.Tape != nil
-	c.Dial, c.Cgroups, c.Now, c.KernelLog, c.LogLines = e.Dial, e.CgroupMounts(), e.Now, e.ReadKills, o.logLines
-	facts := collectFacts(ctx, pods, c)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return errors.Join(printPages(e, o.format, pods, facts), err)
-}
-
-// collectFacts collects the facts of pods.
-func collectFacts(ctx context.Context, pods []*inventory.Pod, collector describe.Collector) []describe.Facts {
-	all := make([]describe.Facts, len(pods))
+	r.LogLines = o.logLines
+	seen := make([]*view.Pod, len(pods))
 	var g errgroup.Group
 	g.SetLimit(parallelPods)
 	for i, p := range pods {
 		g.Go(func() error {
-			all[i] = collector.Collect(ctx, p)
+			seen[i] = r.Read(ctx, p)
+			why.Complete(seen[i], e.Now())
 			return nil
 		})
 	}
 	_ = g.Wait() // no function returns an error
-	return all
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(printPages(e, o.format, seen), err)
 }
 
 // printPages prints a page for each pod, or the facts in a data format.
-func printPages(e *shell.Env, format output.Format, pods []*inventory.Pod, all []describe.Facts) error {
+func printPages(e *shell.Env, format output.Format, all []*view.Pod) error {
 	if !format.IsTable() {
 		l := output.List{}
-		for i, f := range all {
-			l.Items = append(l.Items, output.Item{Name: pods[i].CLIName(), Data: f})
+		for _, f := range all {
+			l.Items = append(l.Items, output.Item{Name: f.Name, Data: f})
 		}
 		return format.Print(e.Out, l)
 	}

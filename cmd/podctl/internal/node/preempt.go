@@ -18,7 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pods/arrival"
-	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // preemptOptions are the options of `podctl preempt`.
@@ -130,7 +130,7 @@ func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Nod
 		if recorded := e.Tape.Tape().Node(); recorded != nil {
 			return recorded.Node(o.allocatable)
 		}
-		return nil, describe.ErrNotRecorded
+		return nil, view.ErrNotRecorded
 	}
 	p, err := o.Paths(cri.Endpoint{})
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/pods"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/doctor"
 	"github.com/podctl/podctl/internal/pods/report"
 )
@@ -39,7 +38,7 @@ func summarize(results []report.Result) report.Summary {
 			why = append(why, e.Text)
 		}
 		state := "starting, " + string(p.Step)
-		if p.Layer != diagnose.LayerNone {
+		if p.Layer != "-" {
 			state += ", " + string(p.Layer)
 		}
 		s.Stuck = append(s.Stuck, report.PodLine{

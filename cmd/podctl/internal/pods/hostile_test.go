@@ -12,9 +12,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // FuzzListsOfAHostileRuntime: names, ids and states that a runtime lists never
@@ -37,8 +37,13 @@ func FuzzListsOfAHostileRuntime(f *testing.F) {
 		now := time.Unix(1e9, 0)
 		lists := map[string]output.List{
 			"pods": podListing(all, now, state%2 == 0), "orphans": orphanListing(found.Orphans, now),
-			"terminating": terminatingList([]*terminating{{Pod: all[0], owner: container, facts: &diagnose.Facts{}}}, now),
+			"terminating": terminatingList(),
 		}
+		hanging := lists["terminating"]
+		hanging.Items = append(hanging.Items, terminatingItem(&view.Pod{
+			Metadata: view.Metadata{Namespace: namespace, Name: name, UID: uid}, Seen: view.Seen{Listed: all[0], Name: all[0].CLIName()},
+		}, now))
+		lists["terminating"] = hanging
 		for command, l := range lists {
 			for _, format := range []string{"", "wide", "json", "yaml", "name", "custom-columns=N:.metadata.name"} {
 				var out bytes.Buffer

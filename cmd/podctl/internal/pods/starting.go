@@ -4,22 +4,17 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
-	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/report"
-	"github.com/podctl/podctl/internal/pods/starting"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 func startingCommand(e *shell.Env) *cmdline.Command {
@@ -30,7 +25,7 @@ func startingCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Reads,
 		OnTape:  true,
 		OnNodes: cmdline.NodeList,
-		Data:    []any{StartingPod{}, terminatingMetadata{}, starting.Evidence{}},
+		Data:    []any{StartingPod{}, terminatingMetadata{}, why.Evidence{}},
 		Description: "A pod is listed if a podctl process or the kubelet desires it and a container of it does not\n" +
 			"run, or is not ready; and if no owner of it is known, and its sandbox is being made or has no\n" +
 			"container that was started.\n" +
@@ -55,63 +50,33 @@ func startingCommand(e *shell.Env) *cmdline.Command {
 const logLines = 3
 
 func runStarting(ctx context.Context, e *shell.Env, o podListOptions) error {
-	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
-		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
-		if err != nil {
-			return err
-		}
-		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
-		paths, err := o.Paths(endpoint)
-		if err != nil {
-			return err
-		}
-		l := &startingLister{stuckLister: stuckLister{env: e, opts: o, reader: shell.NewReader(e, dir)}}
-		l.examine = l.examinePods
-		l.reader.Kubelet = owners.KubeletAlways
-		l.collector = &starting.Collector{
-			Describe: describe.Collector{
-				Dial: e.Dial, Cgroups: e.CgroupMounts(), Now: e.Now, Events: look.PodEvents(e, paths.Root), Recorded: e.Tape != nil, KernelLog: e.ReadKills, LogLines: logLines,
-			},
-			Proc: e.Procs, Cgroups: e.CgroupMounts(), Server: e.ServerOf(endpoint), Now: e.Now, Log: readLog(e),
-		}
-		return l.show(ctx, "no starting pods", func(client *cri.Client) {
-			l.collector.Runtime, l.collector.Describe.Runtime = client, client
-			l.collector.Pulls = pulls.NewReader(client, e.Now).List
-		})
+	return runStuck(ctx, e, o, "no starting pods", func(l *stuckLister) {
+		l.view.LogLines, l.view.Log = logLines, readLog(e)
+		l.examine = l.starting
 	})
 }
 
-// startingLister lists pods that should run and do not.
-type startingLister struct {
-	stuckLister
-	collector *starting.Collector
-	warn      sync.Once // about the kubelet
-}
-
-// examinePods returns the starting ones of the pods that the user selects, and the pods of which
-// the runtime lists nothing.
-func (l *startingLister) examinePods(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
+// starting returns the starting ones of the pods that the user selects, and the pods of which the
+// runtime lists nothing.
+func (l *stuckLister) starting(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
 	k := l.kubelet(ctx, answers)
+	_ = l.view.SetKubelet(k)
 	l.warnOfKubelet(k, all)
-	l.collector.Kubelet, l.collector.Describe.Kubelet = k, k
-	if answers == nil {
-		l.collector.Runtime, l.collector.Describe.Runtime = nil, nil
-	}
-	scan := l.collector.Scan(ctx)
-	unlisted := l.collector.Unlisted(scan, all)
-	shown := l.selected(all, unlisted)
-	var found []*startingPod
-	for i, f := range l.collector.Starting(ctx, scan, shown) {
-		if f != nil {
-			found = append(found, &startingPod{shown[i], f})
+	scan := l.view.Scan(ctx)
+	unlisted := l.view.UnlistedStarts(scan, all)
+	list := startingList()
+	for _, p := range l.view.Starts(ctx, scan, l.selected(all, unlisted)) {
+		if p != nil {
+			why.Complete(p, l.env.Now())
+			list.Items = append(list.Items, startingItem(p, l.env.Now()))
 		}
 	}
-	return startingList(found, l.env.Now()), unlisted
+	return list, unlisted
 }
 
 // kubelet returns what is known of the kubelet of the runtime, which is asked by itself while
 // the runtime does not answer.
-func (l *startingLister) kubelet(ctx context.Context, answers *owners.Answers) *owners.Kubelet {
+func (l *stuckLister) kubelet(ctx context.Context, answers *owners.Answers) *owners.Kubelet {
 	if answers != nil {
 		return &answers.Kubelet
 	}
@@ -123,7 +88,7 @@ func (l *startingLister) kubelet(ctx context.Context, answers *owners.Answers) *
 }
 
 // warnOfKubelet warns if the pods that a kubelet desires are not known.
-func (l *startingLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
+func (l *stuckLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
 	err := k.Err
 	switch {
 	case k.FindErr != nil:

@@ -3,14 +3,18 @@ package pods
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // podListOptions are the options of commands that list pods.
@@ -35,23 +39,38 @@ type stuckLister struct {
 	env    *shell.Env
 	opts   podListOptions
 	reader inventory.Reader
+	view   *view.Reader
 	client *cri.Client
 	// examine returns those that hang of the pods that the user selects, and the pods that all
 	// lacks. answers are nil while the runtime does not answer.
 	examine func(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (hanging output.List, unlisted []*inventory.Pod)
+	warn    sync.Once // about the kubelet
 }
 
-// show connects to the runtime and shows the list, or if that fails what live podctl processes
-// report. connected is called with the client.
-func (l *stuckLister) show(ctx context.Context, empty string, connected func(*cri.Client)) error {
-	client, stop, err := shell.Connect(ctx, l.env, l.opts.Globals)
-	if err != nil {
-		return l.opts.Show(ctx, l.env, "", func(ctx context.Context) (output.List, error) { return l.reported(ctx, err) })
-	}
-	defer stop()
-	l.client = client
-	connected(client)
-	return l.opts.Show(ctx, l.env, empty, l.list)
+// runStuck shows the list or, if podctl cannot connect to the runtime, what live podctl processes
+// report. prepare sets what to list.
+func runStuck(ctx context.Context, e *shell.Env, o podListOptions, empty string, prepare func(*stuckLister)) error {
+	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
+		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
+		if err != nil {
+			return err
+		}
+		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
+		paths, err := o.Paths(endpoint)
+		if err != nil {
+			return err
+		}
+		l := &stuckLister{env: e, opts: o, reader: shell.NewReader(e, dir), view: look.NewViewReader(e, paths, endpoint)}
+		l.reader.Kubelet = owners.KubeletAlways
+		prepare(l)
+		client, stop, err := shell.Connect(ctx, e, o.Globals)
+		if err != nil {
+			return o.Show(ctx, e, "", func(ctx context.Context) (output.List, error) { return l.reported(ctx, err) })
+		}
+		defer stop()
+		l.client, l.view.Runtime, l.view.Pulls = client, client, pulls.NewReader(client, e.Now).List
+		return o.Show(ctx, e, empty, l.list)
+	})
 }
 
 func (l *stuckLister) list(ctx context.Context) (output.List, error) {
@@ -74,6 +93,7 @@ func (l *stuckLister) reported(ctx context.Context, err error) (output.List, err
 	if ctx.Err() != nil || !shell.Unanswered(err) {
 		return output.List{}, err
 	}
+	l.view.Runtime = nil
 	hanging, _ := l.examine(ctx, pods, nil)
 	return hanging, err
 }

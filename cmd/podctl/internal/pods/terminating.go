@@ -4,16 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/pods/diagnose"
 	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
@@ -48,69 +45,28 @@ func terminatingCommand(e *shell.Env) *cmdline.Command {
 }
 
 func runTerminating(ctx context.Context, e *shell.Env, o podListOptions) error {
-	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
-		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
-		if err != nil {
-			return err
-		}
-		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
-		paths, err := o.Paths(endpoint)
-		if err != nil {
-			return err
-		}
-		t := &terminatingLister{stuckLister: stuckLister{env: e, opts: o, reader: shell.NewReader(e, dir)}}
-		t.examine = t.examinePods
-		t.reader.Kubelet, t.reader.CountUndesired = owners.KubeletAlways, true
-		t.collector = diagnose.Collector{
-			PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(), Now: e.Now, Server: e.ServerOf(endpoint),
-		}
-		return t.show(ctx, "no terminating pods", func(client *cri.Client) { t.collector.Runtime = client })
+	return runStuck(ctx, e, o, "no terminating pods", func(l *stuckLister) {
+		l.reader.CountUndesired, l.examine = true, l.terminating
 	})
 }
 
-// terminating is a pod that is being terminated, with the facts about it.
-type terminating struct {
-	*inventory.Pod
-	owner string
-	facts *diagnose.Facts
-}
-
-// terminatingLister lists terminating pods.
-type terminatingLister struct {
-	stuckLister
-	collector diagnose.Collector
-	warn      sync.Once // about the kubelet
-}
-
-// examinePods returns the terminating ones of the pods that the user selects, and the pods that
+// terminating returns the terminating ones of the pods that the user selects, and the pods that
 // only their directories show.
-func (t *terminatingLister) examinePods(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
+func (l *stuckLister) terminating(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
 	if answers != nil {
-		t.askKubelet(&answers.Kubelet, all)
-	}
-	unlisted := t.collector.Unlisted(all)
-	shown := t.selected(all, unlisted)
-	var found []*terminating
-	for i, f := range t.collector.Terminating(ctx, shown) {
-		if f == nil {
-			continue
+		err := l.view.SetKubelet(&answers.Kubelet)
+		if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
+			l.warn.Do(func() {
+				fmt.Fprintf(l.env.Errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
+			})
 		}
-		name := string(inventory.KindKubelet)
-		if shown[i].Manager != nil || shown[i].Runtime != nil {
-			name = ownerText(shown[i])
+	}
+	unlisted := l.view.UnlistedEndings(all)
+	list := terminatingList()
+	for _, p := range l.view.Endings(ctx, l.selected(all, unlisted)) {
+		if p != nil {
+			list.Items = append(list.Items, terminatingItem(p, l.env.Now()))
 		}
-		found = append(found, &terminating{shown[i], name, f})
 	}
-	return terminatingList(found, t.env.Now()), unlisted
-}
-
-// askKubelet reads what the kubelet says of its pods, and warns if that is not known.
-func (t *terminatingLister) askKubelet(k *owners.Kubelet, all []*inventory.Pod) {
-	var err error
-	t.collector.Kubelet, err = diagnose.ReadKubelet(k, t.env.Procs)
-	if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
-		t.warn.Do(func() {
-			fmt.Fprintf(t.env.Errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
-		})
-	}
+	return list, unlisted
 }

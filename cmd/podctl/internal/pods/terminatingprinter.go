@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/pods/diagnose"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/pods/why"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -18,8 +19,8 @@ type TerminatingPod struct {
 	Since            time.Time              `json:"since,omitzero"`             // when termination began, if known
 	GraceLeftSeconds *int64                 `json:"graceLeftSeconds,omitempty"` // rest of the grace period, negative once it is exceeded
 	Running          []terminatingContainer `json:"running"`                    // containers that still run
-	Layer            diagnose.Layer         `json:"layer"`                      // process, cgroup, hook, shim, runtime, network, volume, lock, worker; - if nothing is stuck
-	Confidence       diagnose.Confidence    `json:"confidence"`                 // observed, likely or unknown
+	Layer            why.Layer              `json:"layer"`                      // process, cgroup, hook, shim, runtime, network, volume, lock, worker; - if nothing is stuck
+	Confidence       why.Confidence         `json:"confidence"`                 // observed, likely or unknown
 	Why              string                 `json:"why,omitempty"`              // what was observed
 	LastError        string                 `json:"lastError,omitempty"`        // error of the owner's last operation
 	Next             []string               `json:"next,omitempty"`             // commands to try
@@ -41,48 +42,41 @@ type terminatingContainer struct {
 	WChan string `json:"wchan,omitempty"` // kernel function in which the process sleeps
 }
 
-func terminatingList(pods []*terminating, now time.Time) output.List {
-	l := output.List{Header: []string{"POD", "SINCE", "GRACE", "RUNNING", "LAYER", "LAST ERROR"}, Wide: []string{"OWNER", "WHY"}}
-	for _, p := range pods {
-		d := p.data(now)
-		grace := "-"
-		if d.GraceLeftSeconds != nil {
-			grace = fmt.Sprintf("%ds", *d.GraceLeftSeconds)
-		}
-		var running []string
-		for _, c := range d.Running {
-			running = append(running, c.text())
-		}
-		item := output.Item{
-			Name: p.CLIName(), Data: d,
-			Cells: []string{p.displayName(), output.Since(now, d.Since), grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
-			Wide:  []string{p.owner, cmp.Or(d.Why, "-")},
-		}
-		if d.Why != "" {
-			item.Notes = append(item.Notes, "  "+whyText(d))
-		}
-		if len(d.Next) > 0 {
-			item.Notes = append(item.Notes, "  hint: "+strings.Join(d.Next, " · "))
-		}
-		l.Items = append(l.Items, item)
-	}
-	return l
+func metadataOf(p *view.Pod) terminatingMetadata {
+	return terminatingMetadata{p.Metadata.Namespace, p.Metadata.Name, p.Metadata.UID}
 }
 
-// displayName is NAMESPACE/NAME, or the UID of a pod that nothing names any more.
-func (p *terminating) displayName() string {
-	if p.Namespace == "" {
-		return p.Name
-	}
-	return p.DisplayName()
+func terminatingList() output.List {
+	return output.List{Header: []string{"POD", "SINCE", "GRACE", "RUNNING", "LAYER", "LAST ERROR"}, Wide: []string{"OWNER", "WHY"}}
 }
 
-// whyText says what was observed, and marks what was inferred.
-func whyText(d TerminatingPod) string {
-	if d.Confidence == diagnose.Likely {
-		return "likely: " + d.Why
+func terminatingItem(p *view.Pod, now time.Time) output.Item {
+	v, e := why.Ending(p, now), &p.Ending
+	d := TerminatingPod{
+		Metadata: metadataOf(p), Owner: ownerText(p.Listed), Since: e.Requested, Running: []terminatingContainer{},
+		Layer: v.Layer, Confidence: v.Confidence, Why: v.Why(now), LastError: e.LastError.Text, Next: v.Next,
 	}
-	return d.Why
+	grace, name := "-", p.Listed.DisplayName()
+	if p.Metadata.Namespace == "" {
+		name = p.Metadata.Name // the UID of a pod that nothing names any more
+	}
+	if e.GraceLeft != nil {
+		left := int64(e.GraceLeft.Round(time.Second) / time.Second)
+		d.GraceLeftSeconds, grace = &left, fmt.Sprintf("%ds", left)
+	}
+	var running, texts []string
+	for i := range e.Containers {
+		c := newTerminatingContainer(&e.Containers[i])
+		d.Running, running = append(d.Running, c), append(running, c.text())
+	}
+	if d.Why != "" {
+		texts = []string{d.Why}
+	}
+	return output.Item{
+		Name: p.Name, Data: &d,
+		Cells: []string{name, output.Since(now, d.Since), grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
+		Wide:  []string{d.Owner, cmp.Or(d.Why, "-")}, Notes: notes(d.Confidence, texts, d.Next),
+	}
 }
 
 // text is "db (pid 8812, D nfs_wait)".
@@ -93,28 +87,7 @@ func (c terminatingContainer) text() string {
 	return fmt.Sprintf("%s (pid %d, %s)", c.Name, c.PID, strings.TrimSpace(c.State+" "+c.WChan))
 }
 
-func (p *terminating) data(now time.Time) TerminatingPod {
-	f := p.facts
-	v := diagnose.Judge(*f, now)
-	d := TerminatingPod{
-		Owner: p.owner, Since: f.Requested, Running: []terminatingContainer{},
-		Layer: v.Layer, Confidence: v.Confidence, Why: v.Why, Next: v.Next,
-	}
-	if f.Worker != nil {
-		d.LastError = f.Worker.LastError.Text
-	}
-	d.Metadata = terminatingMetadata{p.Namespace, p.Name, string(p.UID)}
-	if f.GraceLeft != nil {
-		left := int64(f.GraceLeft.Round(time.Second) / time.Second)
-		d.GraceLeftSeconds = &left
-	}
-	for _, c := range f.Containers {
-		d.Running = append(d.Running, newTerminatingContainer(c))
-	}
-	return d
-}
-
-func newTerminatingContainer(c diagnose.Container) terminatingContainer {
+func newTerminatingContainer(c *view.ContainerProcess) terminatingContainer {
 	d := terminatingContainer{Name: c.Name, ID: c.ID, PID: c.PID}
 	switch {
 	case c.PID == 0:

@@ -19,8 +19,8 @@ import (
 	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/lab/tape"
 	"github.com/podctl/podctl/internal/owners/control"
-	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/report"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/serve/daemon"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -54,7 +54,7 @@ type Env struct {
 	Procs proc.FS
 	// Journal and KernelLog read the logs of the machine; nil where there are none.
 	Journal   report.Journal
-	KernelLog func() (describe.KernelLog, error)
+	KernelLog func() (view.KernelLog, error)
 	// Notify sends a state to the service manager, see daemon.SDNotify; nil
 	// without one.
 	Notify func(state string) time.Duration
@@ -85,7 +85,7 @@ func NewEnv(interrupts <-chan os.Signal) *Env {
 		Listen:     control.Listen,
 		Procs:      proc.Default,
 		Journal:    report.Journalctl,
-		KernelLog:  describe.ReadKernelLogWhole,
+		KernelLog:  view.ReadKernelLogWhole,
 		Notify:     daemon.SDNotify,
 		Interrupts: interrupts,
 		Log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),

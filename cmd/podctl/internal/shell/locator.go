@@ -14,9 +14,9 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/pods/describe"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -107,7 +107,7 @@ func (l *locator) byUID(text string) (t target.Target, err error) {
 		return t, Usagef("uid:%s is not a user id", text)
 	}
 	if l.env.Tape != nil {
-		return t, fmt.Errorf("user namespaces: %w", describe.ErrNotRecorded)
+		return t, fmt.Errorf("user namespaces: %w", view.ErrNotRecorded)
 	}
 	pids, err := l.env.Procs.PIDs()
 	if err != nil {
@@ -209,7 +209,7 @@ func (l *locator) byPort(text string) ([]target.Target, error) {
 // listeners returns the processes that listen on a port of the host.
 func (l *locator) listeners(port target.Port) ([]target.Lineage, error) {
 	if l.env.Tape != nil {
-		return nil, fmt.Errorf("processes that listen: %w", describe.ErrNotRecorded)
+		return nil, fmt.Errorf("processes that listen: %w", view.ErrNotRecorded)
 	}
 	sockets, err := l.env.Procs.Listeners(l.onHost())
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/pods/describe"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -75,7 +75,7 @@ func OpenTape(e *Env, c *cli.Context, command *cmdline.Command) (closeTape func(
 	e.Tape, e.recorded = tape.Serve(t), recordedHost{cmp.Or(cgroups, nowhere), owners.NotAsked()}
 	e.Now = func() time.Time { return t.End().Add(outside.Now().Sub(opened)).Local() }
 	e.Procs, e.Journal, e.KernelLog = cmp.Or(procs, nowhere), nil, nil
-	e.Dial = func(context.Context, string) (net.Conn, error) { return nil, describe.ErrNotRecorded }
+	e.Dial = func(context.Context, string) (net.Conn, error) { return nil, view.ErrNotRecorded }
 	if saved := t.Owners(); saved != nil {
 		e.recorded.owners, e.Dial = saved.Answers(), saved.Dial
 	}
@@ -117,11 +117,11 @@ func (e *Env) CgroupMounts() string {
 }
 
 // ReadKills reads what the kernel of the node logged about killed processes.
-func (e *Env) ReadKills() (describe.KernelLog, error) {
+func (e *Env) ReadKills() (view.KernelLog, error) {
 	if e.Tape != nil {
-		return describe.KernelLog{}, describe.ErrNotRecorded
+		return view.KernelLog{}, view.ErrNotRecorded
 	}
-	return describe.ReadKernelLog()
+	return view.ReadKernelLog()
 }
 
 // RecordedOwners are what the owners of recorded pods answered, nil where a node is looked at.

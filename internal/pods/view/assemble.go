@@ -1,0 +1,118 @@
+package view
+
+import (
+	"time"
+
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/secret"
+	"github.com/podctl/podctl/internal/pods/inventory"
+)
+
+// newPod returns what the listing says of a pod.
+func newPod(p *inventory.Pod) *Pod {
+	f := &Pod{
+		Metadata: Metadata{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}, Owner: ownerOf(p),
+		Seen: Seen{Listed: p, By: p.Ownership(), OwnerPID: p.Verdict.Process.PID, Name: p.CLIName()},
+	}
+	if p.Manager != nil {
+		f.Worker = &p.Worker
+	}
+	return f
+}
+
+// assemble joins what was read.
+func (s *Sources) assemble() *Pod {
+	p, f := s.Pod, newPod(s.Pod)
+	display := p.Display()
+	f.Metadata.Labels, f.Status, f.Phase = p.Labels(), display.Status, p.Phase()
+	f.Ready, f.Total, f.Restarts = display.Ready, display.Containers, display.Restarts
+	f.Object, f.StartTime, f.Worker, f.Events, f.Containers, f.Ending = s.Object, p.Started(), s.Worker, s.Events, s.containers(), s.Ending
+	if w := s.Worker; w != nil {
+		f.Deleted, f.Grace = w.StopRequested, time.Duration(w.GraceSeconds)*time.Second
+	}
+	if o := s.Object; o != nil {
+		f.Metadata.Labels, f.Metadata.Annotations = o.Labels, secret.Annotations(o.Annotations)
+		f.Spec, f.Volumes, f.Conditions = readSpec(o, s.From), specVolumes(o), conditionsOf(o)
+		f.Reason, f.Message = o.Status.Reason, o.Status.Message
+		if o.DeletionTimestamp != nil {
+			f.Grace = 0
+			if n := o.DeletionGracePeriodSeconds; n != nil {
+				f.Grace = time.Duration(*n) * time.Second
+			}
+			f.Deleted = o.DeletionTimestamp.Add(-f.Grace)
+		}
+	}
+	f.MemoryLimits = map[string]*uint64{}
+	for id, d := range s.Details {
+		f.MemoryLimits[id] = d.MemoryLimit
+	}
+	s.addSandbox(f)
+	s.addStarted(f)
+	if group := s.Tree.Pod(s.listing()); group != "" {
+		f.Cgroup = readCgroup(s.Tree, group)
+	}
+	for i := range f.Containers {
+		if group := s.Tree.Container(f.Containers[i].ID); group != "" && f.Containers[i].State == Running {
+			f.Containers[i].Cgroup = readCgroup(s.Tree, group)
+		}
+	}
+	return f
+}
+
+func ownerOf(p *inventory.Pod) Owner {
+	o := Owner{Kind: string(p.Kind()), Instance: p.Creator, Exited: p.Abandoned()}
+	if p.Manager != nil {
+		o.Instance = p.Manager.Name
+	}
+	if p.Verdict.Process.Elsewhere {
+		o.Elsewhere = p.Verdict.Process.Name
+	}
+	if p.Runtime != nil && len(p.Runtime.Sandboxes) > 0 {
+		o.Source = p.Runtime.Sandboxes[0].Source
+	}
+	return o
+}
+
+// addSandbox adds the newest sandbox as its status shows it, or as the listing does.
+func (s *Sources) addSandbox(f *Pod) {
+	if s.Pod.Runtime == nil || len(s.Pod.Runtime.Sandboxes) == 0 {
+		return
+	}
+	for _, of := range s.Pod.Runtime.Sandboxes {
+		if of.State != pod.Running {
+			f.DeadSandboxes++
+		}
+	}
+	newest := s.sandbox(s.Pod.Runtime.Sandboxes[0])
+	f.Sandbox = &newest
+	superseded, _ := s.Pod.Runtime.Superseded()
+	for _, of := range superseded {
+		f.OtherReady = append(f.OtherReady, s.sandbox(of))
+	}
+}
+
+func (s *Sources) sandbox(listed *pod.Sandbox) Sandbox {
+	d := s.Details[listed.ID]
+	of := Sandbox{ID: listed.ID, State: NotReady, Attempt: listed.Attempt, CreatedAt: listed.CreatedAt, Handler: listed.RuntimeHandler, NetNS: d.NetNS, PID: d.PID}
+	if listed.State == pod.Running {
+		of.State = Ready
+	}
+	if s.Status != nil {
+		for _, read := range s.Status.Sandboxes {
+			if read.ID == listed.ID {
+				of.IPs, of.HostNetwork = read.IPs, read.HostNetwork
+			}
+		}
+	}
+	return of
+}
+
+func readCgroup(tree *cgroup.Tree, group string) *Cgroup {
+	s, p := tree.Stat(group), tree.Pressure(group)
+	return &Cgroup{
+		Path: group, CPULimit: s.CPULimit, Memory: s.WorkingSet, MemoryLimit: s.MemoryLimit, MemoryPeak: p.Peak, LimitHits: p.LimitHits,
+		OOMKills: p.OOMKills, PIDs: s.PIDs, PIDLimit: s.PIDLimit, Periods: s.Periods, Throttled: s.Throttled,
+		Swap: s.Swap, PSI: tree.PSI(group),
+	}
+}

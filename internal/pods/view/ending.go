@@ -1,0 +1,387 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/poddir"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// Ending is what is seen of the end of a pod that is, or may be, terminated.
+type Ending struct {
+	// KubeletTerminates: the kubelet answered, and it has been told to terminate
+	// the pod.
+	KubeletTerminates bool
+	// Unnamed: KubeletTerminates is inferred from the kubelet's silence. Counted: the kubelet's
+	// metric confirms that number of such pods.
+	Unnamed, Counted bool
+	// Requested is when termination began, zero if unknown. GraceLeft is the
+	// rest of the grace period, negative once it is exceeded, nil if unknown.
+	Requested time.Time
+	GraceLeft *time.Duration
+	// LastError is how the last operation of its podctl process failed since then.
+	LastError event.Failure
+	// Containers are those that are running according to the runtime.
+	Containers   []ContainerProcess
+	Sandbox      string // id of the newest sandbox
+	SandboxReady bool
+	// NetworkHeld: that sandbox is not ready, and its network has not been torn down.
+	// containerd stops a sandbox before it tears down its network.
+	NetworkHeld bool
+	// Mounts are the mount points in the pod's directory.
+	Mounts []string
+}
+
+// ContainerProcess is what is seen of a container that is running according to the runtime.
+type ContainerProcess struct {
+	Name, ID string
+	// Err is why the runtime did not report the container.
+	Err error
+	// PID is the first process according to the runtime, 0 if it reports none.
+	PID int
+	// Hidden: the PID cannot be looked up from podctl's PID namespace, the process
+	// must not be read, or it has just exited. Nothing below is known then.
+	Hidden bool
+	// Gone: no process has the PID, although the runtime still reports it.
+	Gone bool
+	// Process is the first process, or one of the container's processes that
+	// cannot be killed. WaitChannel is the kernel function in which it sleeps.
+	Process     proc.Process
+	WaitChannel string
+	// Shim is the parent of the first process if that is a shim; PID 0 if not.
+	Shim proc.Process
+	// Kill is a child of the shim that delivers a signal (runc kill); PID 0 if
+	// there is none. KillAge is how long it has been running.
+	Kill    proc.Process
+	KillAge time.Duration
+	// Frozen is the cgroup directory that freezes the container, "" if none.
+	Frozen string
+	// PreStop: the container has a preStop hook. Hook is a process that was
+	// started in the container by an exec, PID 0 if there is none.
+	PreStop bool
+	Hook    proc.Process
+	// Grace is the grace period with which it was created, nil if unknown.
+	Grace *time.Duration
+	// StopSignal is the name of the signal by which the runtime asks it to end, "" where
+	// that is not known: SIGTERM, then.
+	StopSignal string
+}
+
+// Known reports whether the first process was read.
+func (c *ContainerProcess) Known() bool { return c.Err == nil && c.PID != 0 && !c.Hidden }
+
+// StopRecorded reports whether a podctl process that does not answer has recorded that it stops
+// the pod.
+func (p *Pod) StopRecorded() bool {
+	return p.Worker == nil && p.By.IsPodctl() && !p.Ending.Requested.IsZero()
+}
+
+// Terminating reports whether the pod is being terminated: its live podctl process says so, or
+// there is evidence.
+func (p *Pod) Terminating() bool {
+	e := &p.Ending
+	switch {
+	case p.Worker != nil:
+		return p.Worker.Terminating()
+	case e.KubeletTerminates && (e.SandboxReady || e.NetworkHeld || len(e.Containers) > 0 || len(e.Mounts) > 0):
+		return true
+	case p.StopRecorded() && (e.SandboxReady || e.NetworkHeld || len(e.Containers) > 0):
+		return true
+	case p.By == inventory.OwnedByOther && e.NetworkHeld:
+		return true
+	case !e.SandboxReady && len(e.Containers) > 0:
+		return true
+	}
+	return slices.ContainsFunc(e.Containers, func(c ContainerProcess) bool {
+		// A shim that is stopped or has ended answers no request to stop.
+		return c.Known() && (c.Gone || c.Process.State.Ended() || c.Killed(c.Process) || c.Kill.PID != 0) || c.Shim.State == proc.Stopped || c.Shim.State.Ended()
+	})
+}
+
+const (
+	// statusTimeout bounds the runtime's answer about one container or sandbox.
+	statusTimeout = 2 * time.Second
+	// settleTime is how long a runtime may take to notice that a process has
+	// exited before that is reported.
+	settleTime = 200 * time.Millisecond
+)
+
+// Endings returns those of the pods that are terminating, nil for the others, with what is seen
+// of their end alone.
+func (r *Reader) Endings(ctx context.Context, pods []*inventory.Pod) []*Pod {
+	found, scan := make([]*Pod, len(pods)), r.newProcessScan()
+	var asked []int
+	for i, p := range pods {
+		if p.Manager == nil || p.Worker.Terminating() {
+			asked = append(asked, i)
+		}
+	}
+	read := func(ctx context.Context, i int, runtime ProcessRuntime) {
+		p := newPod(pods[i])
+		p.Server, p.Ending = r.Server, r.ending(ctx, pods[i], runtime, scan)
+		if p.Terminating() {
+			found[i] = p
+		}
+	}
+	errs := cri.ReadEach(ctx, len(asked), func(ctx context.Context, n int) error {
+		read(ctx, asked[n], r.Runtime)
+		return nil
+	})
+	for n, err := range errs {
+		if err != nil {
+			read(ctx, asked[n], silentRuntime{err})
+		}
+	}
+	r.countUndesired(found)
+	return found
+}
+
+// silentRuntime is a runtime that is not asked.
+type silentRuntime struct{ err error }
+
+func (s silentRuntime) ContainerProcess(context.Context, string) (cri.ContainerProcess, error) {
+	return cri.ContainerProcess{}, s.err
+}
+
+func (s silentRuntime) SandboxDetails(context.Context, string) (cri.Details, error) {
+	return cri.Details{}, s.err
+}
+
+// countUndesired compares the pods that the kubelet is inferred to terminate with the
+// number that it counts.
+func (r *Reader) countUndesired(found []*Pod) {
+	var unnamed []*Pod
+	for _, p := range found {
+		if p != nil && p.Ending.KubeletTerminates && p.Ending.Unnamed {
+			unnamed = append(unnamed, p)
+		}
+	}
+	for _, p := range unnamed {
+		p.Ending.Counted = r.ofKubelet.undesired >= len(unnamed)
+	}
+}
+
+// processScan is what all pods of one call share.
+type processScan struct {
+	visible bool
+	// children are processes by the PID of their parent, mounts mount points by the
+	// directories above them. Both are read at most once.
+	children func() map[int][]proc.Process
+	mounts   func() map[string][]string
+}
+
+func (r *Reader) newProcessScan() processScan {
+	return processScan{
+		visible: r.SeesProcesses(),
+		children: sync.OnceValue(func() map[int][]proc.Process {
+			children, _ := r.Proc.ByParent()
+			return children
+		}),
+		mounts: sync.OnceValue(poddir.Mounts),
+	}
+}
+
+// SeesProcesses reports whether the processes of containers can be examined: a PID
+// of the runtime is the same PID here.
+func (r *Reader) SeesProcesses() bool {
+	same, err := r.Proc.SamePIDNamespace(r.Server.PID)
+	return r.Server.PID != 0 && same && err == nil
+}
+
+// readEnding reads what the termination of a pod waits for.
+func (r *Reader) readEnding(ctx context.Context, s *Sources) error {
+	if s.Pod.Kind() == inventory.KindKubelet && r.kubelet != nil && r.kubeletErr != nil {
+		return r.kubeletErr
+	}
+	ending := r.ending(ctx, s.Pod, r.Runtime, r.newProcessScan())
+	s.locked(func() { s.Ending = ending })
+	return nil
+}
+
+func (r *Reader) ending(ctx context.Context, p *inventory.Pod, runtime ProcessRuntime, scan processScan) Ending {
+	e, name := Ending{}, string(p.UID)
+	if r.DirName != nil {
+		name = r.DirName(p.UID)
+	}
+	dir := filepath.Join(r.PodDirs, name)
+	var grace *int64
+	switch by := p.Ownership(); {
+	case p.Manager != nil:
+		w := &p.Worker
+		if e.Requested = w.StopRequested; e.Requested.IsZero() {
+			e.Requested = w.Since
+		}
+		if w.GraceSeconds > 0 {
+			grace = &w.GraceSeconds
+		}
+		if !w.LastDone.Before(e.Requested) { // else it precedes the termination
+			e.LastError = w.LastError
+		}
+	case by == inventory.OwnedByKubelet:
+		e.KubeletTerminates, e.Unnamed = r.ofKubelet.terminates(p.GivenUID()), !r.ofKubelet.names(p.GivenUID())
+		e.Requested, grace = r.ofKubelet.deletion(p.GivenUID())
+	case by.IsPodctl():
+		if requested, given, ok := poddir.ReadStop(dir); ok {
+			e.Requested, grace = requested, given
+		}
+	}
+	if grace != nil && !e.Requested.IsZero() && !e.Requested.After(r.Now()) { // else a clock was set back
+		left := time.Duration(*grace)*time.Second - r.Now().Sub(e.Requested)
+		e.GraceLeft = &left
+	}
+	ofKubelet := p.Ownership() == inventory.OwnedByKubelet
+	if e.Mounts = r.ofKubelet.mounts[p.GivenUID()]; !ofKubelet {
+		e.Mounts = scan.mounts()[dir]
+	}
+	if p.Runtime == nil {
+		return e
+	}
+	e.SandboxReady, e.Sandbox = p.SandboxReady(), p.Sandbox()
+	e.Containers = r.endingContainers(ctx, p.Runtime, runtime, scan)
+	if ofKubelet && len(e.Containers) > 0 && r.ofKubelet.finished(p.GivenUID()) {
+		e.KubeletTerminates = true
+	}
+	asked := p.Manager != nil || e.KubeletTerminates || p.Ownership() == inventory.OwnedByOther || p.Ownership().IsPodctl() && !e.Requested.IsZero()
+	if asked && !e.SandboxReady && e.Sandbox != "" && len(e.Containers) == 0 {
+		e.NetworkHeld = networkHeld(ctx, runtime, e.Sandbox)
+	}
+	return e
+}
+
+// containers are those of the pod that may run.
+func (r *Reader) endingContainers(ctx context.Context, p *pod.Pod, runtime ProcessRuntime, scan processScan) []ContainerProcess {
+	var listed []*pod.Container
+	for _, ct := range p.Containers {
+		if ct.State == pod.Running || ct.State == pod.Unknown {
+			listed = append(listed, ct)
+		}
+	}
+	all := make([]ContainerProcess, len(listed))
+	errs := cri.ReadEach(ctx, len(listed), func(ctx context.Context, i int) error {
+		all[i] = r.endingContainer(ctx, listed[i], runtime, scan)
+		return nil
+	})
+	for i, err := range errs {
+		if err != nil {
+			all[i] = ContainerProcess{Name: listed[i].Name, ID: listed[i].ID, Err: err}
+		}
+	}
+	return all
+}
+
+func (r *Reader) endingContainer(ctx context.Context, ct *pod.Container, runtime ProcessRuntime, scan processScan) ContainerProcess {
+	d := ContainerProcess{Name: ct.Name, ID: ct.ID}
+	info, err := processOf(ctx, runtime, ct.ID)
+	if err != nil {
+		d.Err = err
+		return d
+	}
+	d.PID, d.PreStop, d.Grace, d.StopSignal = info.PID, info.PreStop, info.Grace, info.StopSignal
+	if d.PID == 0 {
+		return d
+	}
+	if !scan.visible {
+		d.Hidden = true
+		return d
+	}
+	d.Process, err = r.Proc.Read(d.PID)
+	gone := errors.Is(err, proc.ErrGone)
+	exited := gone || d.Process.State.Ended()
+	switch {
+	case exited && !exitedUnnoticed(ctx, runtime, ct.ID, d.PID), err != nil && !gone:
+		d.Hidden = true
+	case gone:
+		d.Gone = true
+	default:
+		r.examine(&d, scan)
+	}
+	return d
+}
+
+func processOf(ctx context.Context, runtime ProcessRuntime, id string) (cri.ContainerProcess, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	return runtime.ContainerProcess(ctx, id)
+}
+
+// networkHeld reports whether the runtime says that a sandbox that does not run still
+// has its network.
+func networkHeld(ctx context.Context, runtime ProcessRuntime, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	details, err := runtime.SandboxDetails(ctx, id)
+	return err == nil && details.NetworkHeld
+}
+
+// exitedUnnoticed reports whether the runtime still reports an exited process
+// after it had time to notice the exit.
+func exitedUnnoticed(ctx context.Context, runtime ProcessRuntime, id string, pid int) bool {
+	settled := time.NewTimer(settleTime)
+	defer settled.Stop()
+	select {
+	case <-settled.C:
+	case <-ctx.Done():
+		return false
+	}
+	again, err := processOf(ctx, runtime, id)
+	return err == nil && again.PID == pid
+}
+
+// examine reads what surrounds the first process of a container.
+func (r *Reader) examine(d *ContainerProcess, scan processScan) {
+	first := d.Process
+	group := cgroupsOf(r.Proc, r.Cgroups, first.PID)
+	d.Frozen = group.frozenBy()
+	if shim, err := r.Proc.Read(first.Parent); err == nil && shim.IsShim() {
+		d.Shim = shim
+	}
+	pids := group.processes()
+	for _, pid := range pids {
+		p, err := r.Proc.Read(pid)
+		if err != nil || pid == first.PID {
+			continue
+		}
+		if d.Hook.PID == 0 && !slices.Contains(pids, p.Parent) && r.isShim(p.Parent) {
+			d.Hook = p
+		}
+		if p.State == proc.Uninterruptible && first.State != proc.Uninterruptible && !first.State.Ended() && (d.Killed(p) || d.Killed(first)) {
+			d.Process = p
+		}
+	}
+	d.WaitChannel = r.Proc.WaitChannel(d.Process.PID)
+	if d.Shim.PID != 0 {
+		r.findKill(d, scan.children()[d.Shim.PID])
+	}
+}
+
+// isShim reports whether a process is a shim: that of the container, or the conmon of an exec.
+func (r *Reader) isShim(pid int) bool {
+	p, err := r.Proc.Read(pid)
+	return err == nil && p.IsShim()
+}
+
+// findKill looks for a low-level runtime that delivers a signal to the
+// container: a child of the shim.
+func (r *Reader) findKill(d *ContainerProcess, children []proc.Process) {
+	for _, p := range children {
+		args, err := r.Proc.Command(p.PID)
+		if err != nil || p.PID == d.PID || !slices.Contains(args, "kill") || !slices.Contains(args, d.ID) {
+			continue
+		}
+		started, err := r.Proc.Started(p)
+		if err != nil {
+			continue
+		}
+		d.Kill, d.KillAge = p, r.Now().Sub(started)
+		return
+	}
+}

@@ -1,0 +1,356 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/logs"
+	"github.com/podctl/podctl/internal/cri/pulls"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/owners"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/kubelet"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// ProcessRuntime is what a Reader asks the runtime about processes.
+type ProcessRuntime interface {
+	ContainerProcess(ctx context.Context, id string) (cri.ContainerProcess, error)
+	SandboxDetails(ctx context.Context, id string) (cri.Details, error)
+}
+
+// Runtime is what a Reader asks the runtime.
+type Runtime interface {
+	ProcessRuntime
+	// PartialStatus returns what can be read, and an error if that is not all.
+	PartialStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
+	ContainerDetails(ctx context.Context, id string) (cri.Details, error)
+	Manifest(ctx context.Context, sandboxID string) (raw, owner string, err error)
+	ImageStatus(ctx context.Context, image string) (*pod.Image, error)
+	Status(ctx context.Context) (cri.RuntimeStatus, error)
+}
+
+var _ Runtime = (*cri.Client)(nil)
+
+// Reader reads pods. Read and Endings are safe for concurrent use, once the kubelet is set.
+type Reader struct {
+	// Runtime is nil if the runtime does not answer, Server the process that serves its socket.
+	Runtime Runtime
+	Server  cri.Server
+	// Dial connects to control sockets; nil is the machine's own.
+	Dial control.Dialer
+	// PodDirs is the directory of podctl's pod directories. DirName names them; nil is their UID.
+	PodDirs string
+	DirName func(types.UID) string
+	Proc    proc.FS
+	Cgroups string // mount point of the cgroups
+	Now     func() time.Time
+	// Events returns the newest events of a pod, oldest first; nil reads none.
+	Events func(ctx context.Context, p *inventory.Pod) ([]Event, error)
+	// Pulls returns the pulls in flight; nil reads none.
+	Pulls func(context.Context) ([]pulls.Pull, error)
+	// KernelLog reads the kernel's log.
+	KernelLog func() (KernelLog, error)
+	// Log returns the end of the log of a process; nil reads none.
+	Log func(ctx context.Context, pid int) ([]byte, error)
+	// Recorded: the pods are those of a recording, which has no logs and may have no cgroups.
+	Recorded bool
+	// LogLines is how many lines of the log of a failed container are read.
+	LogLines int
+
+	kubelet    *owners.Kubelet
+	kubeletErr error
+	ofKubelet  kubeletPods
+	paths      paths
+	sampler    *pullSampler
+}
+
+const (
+	// layerTimeout bounds each layer.
+	layerTimeout = 2 * time.Second
+	// maxLogLine bounds a line of a log, in bytes.
+	maxLogLine = 4 << 10
+)
+
+// ErrNotRecorded is why a layer of a pod in a recording is not known.
+var ErrNotRecorded = errors.New("not recorded")
+
+// LayerRuntime is the layer of all answers of the runtime.
+const LayerRuntime = "runtime"
+
+// Sources are what the layers say about one pod.
+type Sources struct {
+	Pod *inventory.Pod
+	// Object is the pod as its owner shows it, nil if it is not known, From where it was read.
+	Object *v1.Pod
+	From   string
+	// Worker is nil without a live podctl process, Status if it could not be read.
+	Worker  *control.Worker
+	Status  *pod.Status
+	Details map[string]cri.Details // by id of the container or sandbox
+	Tree    *cgroup.Tree
+	Ending  Ending
+	Events  []Event
+	Unread  []Unread
+
+	mu sync.Mutex // of the layers
+}
+
+// The sources of an object.
+const (
+	FromPodctl  = "podctl"
+	FromKubelet = "kubelet"
+	FromSandbox = "sandbox"
+)
+
+func newSources(p *inventory.Pod) *Sources {
+	known := *p
+	s := &Sources{Pod: &known, Details: map[string]cri.Details{}, Tree: &cgroup.Tree{}}
+	if p.Manager != nil {
+		s.Worker = &known.Worker
+	}
+	return s
+}
+
+func (s *Sources) locked(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+}
+
+func (s *Sources) notRead(layer string, err error) {
+	if err != nil {
+		s.locked(func() { s.Unread = append(s.Unread, Unread{layer, err.Error()}) })
+	}
+}
+
+func (s *Sources) setObject(object *v1.Pod, from string) {
+	s.locked(func() { s.Object, s.From = object, from })
+}
+
+// Read reads all layers of a pod at the same time, each within layerTimeout. A layer that does
+// not answer in time is listed as unread.
+func (r *Reader) Read(ctx context.Context, p *inventory.Pod) *Pod {
+	s := newSources(p)
+	var layers sync.WaitGroup
+	layer := func(name string, read func(context.Context, *Sources) error) {
+		layers.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, layerTimeout)
+			defer cancel()
+			s.notRead(name, read(ctx, s))
+		})
+	}
+	if r.Runtime == nil {
+		s.Unread = append(s.Unread, Unread{LayerRuntime, "it does not answer"})
+	}
+	layer("spec", r.readObject)
+	if p.Runtime != nil && r.Runtime != nil {
+		layer("status", r.readStatus)
+		layer("details", r.readDetails)
+	}
+	layer("cgroups", r.readCgroups)
+	layer("events", r.readEvents)
+	layers.Wait()
+	unanswered := p.Manager == nil && p.Ownership().IsPodctl() // its record may have a stop
+	if (s.terminating() || unanswered) && p.Runtime != nil && r.Runtime != nil {
+		layer("termination", r.readEnding)
+		layers.Wait()
+	}
+	return r.Finish(ctx, s)
+}
+
+// Finish assembles the pod, and reads what depends on its containers.
+func (r *Reader) Finish(ctx context.Context, s *Sources) *Pod {
+	if s.From == FromKubelet {
+		s.Pod.Object = s.Object
+	}
+	s.Pod.Status = s.Status
+	p := s.assemble()
+	p.Server = r.Server
+	r.readKernelLog(s, p)
+	r.readLogs(s, p)
+	r.readImages(ctx, p)
+	r.readPulls(ctx, s, p)
+	slices.SortFunc(s.Unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
+	p.Unread = s.Unread
+	return p
+}
+
+// readObject reads the pod from the podctl process or the kubelet that manages it, else the
+// spec that podctl left on the sandbox.
+func (r *Reader) readObject(ctx context.Context, s *Sources) error {
+	switch p := s.Pod; {
+	case p.Manager != nil:
+		object, err := p.Manager.Client(r.Dial).Pod(ctx, p.UID)
+		if err != nil {
+			return err
+		}
+		s.setObject(object, FromPodctl)
+	case p.Kind() == inventory.KindKubelet:
+		return r.readKubeletObject(s)
+	case r.Runtime != nil && p.Runtime != nil && len(p.Runtime.Sandboxes) > 0 && p.Runtime.Sandboxes[0].HasManifest:
+		raw, _, err := r.Runtime.Manifest(ctx, p.Sandbox())
+		if err != nil {
+			return err
+		}
+		object, _, err := manifest.Stored(raw) // it has no status
+		if err != nil {
+			return err
+		}
+		s.setObject(object, FromSandbox)
+	}
+	return nil
+}
+
+// readKubeletObject takes the object from the kubelet's answer.
+func (r *Reader) readKubeletObject(s *Sources) error {
+	switch k := r.kubelet; {
+	case k == nil:
+		return nil // it was not asked, because the runtime does not answer
+	case k.FindErr != nil:
+		return k.FindErr
+	case k.Process == nil:
+		return &kubelet.AbsentError{}
+	case k.Err != nil:
+		return k.Err
+	case s.Pod.Object == nil:
+		return errNotNamed
+	}
+	s.setObject(s.Pod.Object, FromKubelet)
+	return nil
+}
+
+// errNotNamed is the error for a pod that its kubelet does not name.
+var errNotNamed = errors.New("the kubelet does not name the pod")
+
+func (r *Reader) readStatus(ctx context.Context, s *Sources) error {
+	status, err := r.Runtime.PartialStatus(ctx, s.Pod.Runtime)
+	s.locked(func() { s.Status = status })
+	return err
+}
+
+// readDetails reads the newest sandbox and the newest two attempts of each container, and
+// what runs beside them.
+func (r *Reader) readDetails(ctx context.Context, s *Sources) error {
+	var asking sync.WaitGroup
+	var failed []error
+	ask := func(id string, read func(context.Context, string) (cri.Details, error)) {
+		asking.Go(func() {
+			d, err := read(ctx, id)
+			s.locked(func() {
+				if s.Details[id] = d; err != nil && !errors.Is(err, cri.ErrNotFound) {
+					failed = append(failed, err)
+				}
+			})
+		})
+	}
+	sandboxes, containers := s.Pod.Runtime.Superseded()
+	for _, of := range s.Pod.Runtime.Sandboxes {
+		if of.ID == s.Pod.Sandbox() || slices.Contains(sandboxes, of) {
+			ask(of.ID, r.Runtime.SandboxDetails)
+		}
+	}
+	seen := map[string]int{}
+	for _, ct := range s.Pod.Runtime.Containers { // newest first
+		if seen[ct.Name]++; seen[ct.Name] <= 2 || slices.Contains(containers, ct) {
+			ask(ct.ID, r.Runtime.ContainerDetails)
+		}
+	}
+	asking.Wait()
+	if len(failed) > 0 {
+		return failed[0] // the others say the same
+	}
+	return nil
+}
+
+// listing is the runtime's listing of the pod, with the UID alone if the runtime has none.
+func (s *Sources) listing() *pod.Pod { return cmp.Or(s.Pod.Runtime, &pod.Pod{UID: s.Pod.UID}) }
+
+func (r *Reader) readCgroups(_ context.Context, s *Sources) error {
+	tree, err := cgroup.ScanPod(r.Cgroups, s.listing().GivenUID())
+	if err == nil {
+		s.locked(func() { s.Tree = tree })
+	} else if r.Recorded {
+		return ErrNotRecorded
+	}
+	return err
+}
+
+func (r *Reader) readEvents(ctx context.Context, s *Sources) error {
+	if r.Events == nil {
+		return nil
+	}
+	events, err := r.Events(ctx, s.Pod)
+	s.locked(func() { s.Events = events })
+	return err
+}
+
+func (s *Sources) terminating() bool {
+	return s.Pod.Terminating() || s.Object != nil && s.Object.DeletionTimestamp != nil
+}
+
+// readKernelLog reads the kernel's log if a container was killed.
+func (r *Reader) readKernelLog(s *Sources, p *Pod) {
+	for i := range p.Containers {
+		for _, e := range p.Containers[i].Ends() {
+			if e.ID == "" || !e.MayBeOOM() {
+				continue
+			}
+			var err error
+			p.KernelLog, err = r.KernelLog()
+			s.notRead("kernel log", err)
+			return
+		}
+	}
+}
+
+// readLogs adds the last lines of the containers that failed.
+func (r *Reader) readLogs(s *Sources, p *Pod) {
+	for i := range p.Containers {
+		ct := &p.Containers[i]
+		if ct.Failure() == nil || ct.LogPath == "" || r.LogLines == 0 {
+			continue
+		}
+		var lines []logs.Line
+		err := ErrNotRecorded
+		if !r.Recorded {
+			lines, err = logs.Collect(ct.LogPath, logs.Options{Tail: int64(r.LogLines)})
+		}
+		s.notRead("log of "+ct.Name, err)
+		for _, l := range lines {
+			ct.LogLines = append(ct.LogLines, string(l.Text[:min(len(l.Text), maxLogLine)]))
+		}
+	}
+}
+
+// readImages asks for the images of containers that wait: the pull of one that the runtime has fails
+// because of a tag or pull policy, and another pull does not help.
+func (r *Reader) readImages(ctx context.Context, p *Pod) {
+	p.HasImage = map[string]bool{}
+	if r.Runtime == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, layerTimeout)
+	defer cancel()
+	for i := range p.Containers {
+		c := &p.Containers[i]
+		if _, known := p.HasImage[c.Image]; known || c.Image == "" || !c.WaitsForImage() && (c.ID != "" || p.ReadySandbox() == nil) {
+			continue
+		}
+		if image, err := r.Runtime.ImageStatus(ctx, c.Image); err == nil {
+			p.HasImage[c.Image] = image != nil
+		}
+	}
+}

@@ -1,0 +1,434 @@
+package why
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// endingRules is the table of pods that are being terminated. The first row that matches decides.
+var endingRules = []rule{
+	{"its podctl process was suspended while it terminated the pod", LayerWorker, Observed, "`kill -CONT PID`", suspendedOwner},
+	{"the runtime does not report the status of a container", LayerRuntime, Observed, "`podctl pleg check`; the runtime's goroutines", unreportedContainer},
+	{"a shim or conmon is stopped (T) or hangs (D), or has ended; a `runc kill` hangs; there is no shim (likely); a process has exited, or is a zombie, and the runtime reports it as running", LayerShim, Observed, "`kill -CONT PID`; else `kill -KILL PID` of a containerd shim, whose container containerd then removes. A stopped shim stops nothing, for `podctl rm --force` neither", eachRunning(brokenShim)},
+	{"the container's cgroup, or one above it, is frozen", LayerCgroup, Observed, "the command below the row, which thaws it", eachRunning(frozenContainer)},
+	{"a process is in uninterruptible sleep (D) past its grace period or with a signal pending, is stopped (T), or ignores or blocks its stop signal, or is PID 1 without a handler (likely where the kernel does not show what it waits for)", LayerProcess, Observed, "its stack: `cat /proc/PID/stack`; `kill -CONT PID`; a shorter grace period", eachRunning(stubbornProcess)},
+	{"a preStop hook runs; the stop signal is sent after it", LayerHook, Observed, "wait for the grace period, or shorten it", preStopHook},
+	{"another process has held a lock of podctl for more than a second; podctl retries", LayerLock, Observed, "the process that the row names", waitsForLock},
+	{"a call is in flight for 10 s (StopContainer, and ExecSync: beyond the grace period)", LayerRuntime, Observed, "`podctl pleg check`; the runtime's goroutines", slowStop},
+	{"the runtime does not report the pod's status", LayerRuntime, Observed, "`podctl pleg check`", unreportedStatus},
+	{"StopPodSandbox fails and no container runs, or the sandbox has stopped and its network is not torn down (containerd)", LayerNetwork, Likely, "the CNI plugin's log; `crictl inspectp`", heldNetwork},
+	{"an unmount failed, or something is mounted below the directory of a pod of which nothing else is left (likely if a stopped sandbox is left or a directory cannot be removed)", LayerVolume, Observed, "`fuser -vm PATH`", heldVolumes},
+	{"the last operation of its podctl process failed and waits for its retry, or is late; or its podctl process has exited, or does not answer (likely)", LayerWorker, Observed, "the error in the row; `podctl rm`", failedWorker},
+	{"its processes are not visible", LayerNone, Unknown, "run podctl in the runtime's PID namespace", hiddenProcesses},
+	{"a process handles the stop signal, which was asked for more than 2 s ago, and runs on", LayerProcess, Likely, "wait for the grace period, or shorten it", eachRunning(handlesSignal)},
+	{"a kubelet's container or sandbox runs 10 s after the grace period", LayerRuntime, Likely, "`podctl pleg check`", lateKubelet},
+}
+
+// StuckLayers returns every layer that a terminating pod can be stuck in.
+func StuckLayers() []Layer {
+	return []Layer{LayerWorker, LayerRuntime, LayerShim, LayerHook, LayerCgroup, LayerProcess, LayerVolume, LayerNetwork, LayerLock}
+}
+
+func (v *facts) overdue() bool { return v.Ending.GraceLeft != nil && *v.Ending.GraceLeft < 0 }
+
+// asked reports whether the pod is known to be terminating.
+func (v *facts) asked() bool {
+	return v.Worker != nil || v.Ending.KubeletTerminates || v.StopRecorded()
+}
+
+func suspendedOwner(v *facts) finding {
+	if v.By != inventory.OwnedBySuspended || !v.StopRecorded() {
+		return finding{}
+	}
+	return state("its owner, podctl %s (pid %d), is suspended (state T) while it terminates the pod", v.Owner.Instance, v.OwnerPID).try(fmt.Sprintf("kill -CONT %d", v.OwnerPID))
+}
+
+func unreportedContainer(v *facts) finding {
+	for _, c := range v.Ending.Containers {
+		if c.Err != nil {
+			return state("the runtime does not report the status of %s: %v", c.Name, c.Err).try(v.askRuntime()...)
+		}
+	}
+	return finding{}
+}
+
+// eachRunning returns the first finding about a container whose first process was read.
+func eachRunning(match func(*facts, *view.ContainerProcess) finding) func(*facts) finding {
+	return func(v *facts) finding {
+		for i := range v.Ending.Containers {
+			if c := &v.Ending.Containers[i]; c.Known() {
+				if f := match(v, c); len(f.evidence) > 0 {
+					return f
+				}
+			}
+		}
+		return finding{}
+	}
+}
+
+func brokenShim(v *facts, c *view.ContainerProcess) finding {
+	p, shim := c.Process, c.Shim
+	switch {
+	case shim.State == proc.Stopped || shim.State == proc.Traced:
+		return state("the shim of %s (pid %d) is stopped", c.Name, shim.PID).try(withKillShim(shim, fmt.Sprintf("kill -CONT %d", shim.PID))...)
+	case shim.State.Ended() || shim.State == proc.Uninterruptible && v.overdue():
+		return state("the shim of %s (pid %d, state %s) does not work", c.Name, shim.PID, shim.State).try(v.orForceShim(shim)...)
+	case c.Kill.PID != 0 && c.KillAge >= slowKill && c.Frozen == "": // runc waits while a cgroup freezes
+		return state("the shim of %s waits for %s (pid %d), which has been sending the signal for %s", c.Name, c.Kill.Comm, c.Kill.PID, age(c.KillAge)).
+			try(v.orForceShim(shim, fmt.Sprintf("cat /proc/%d/stack", c.Kill.PID))...)
+	case c.Gone && shim.PID == 0:
+		return state("%s (pid %d) has exited; the runtime still reports it as running", c.Name, c.PID).try(v.orForceShim(shim)...)
+	case p.State.Ended() && shim.PID != 0:
+		return state("%s (pid %d) is a zombie: its parent, pid %d, does not wait for it", c.Name, p.PID, p.Parent).try(v.orForceShim(shim, fmt.Sprintf("cat /proc/%d/wchan", shim.PID))...)
+	case p.State.Ended():
+		return state("%s (pid %d) is a zombie: its parent, pid %d, does not wait for it", c.Name, p.PID, p.Parent).try(v.orForceShim(shim)...)
+	case v.Worker == nil && shim.PID == 0 && p.Parent == 1 && !c.Gone:
+		return state("%s (pid %d) has no shim: its parent is pid 1", c.Name, p.PID).try(v.orForce(fmt.Sprintf("kill -KILL %d", p.PID))...).likely()
+	}
+	return finding{}
+}
+
+func frozenContainer(_ *facts, c *view.ContainerProcess) finding {
+	if c.Frozen == "" {
+		return finding{}
+	}
+	return state("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen).try(Thaw(c.Frozen))
+}
+
+func stubbornProcess(v *facts, c *view.ContainerProcess) finding {
+	p := c.Process
+	signal, name := c.SignalToStop()
+	switch {
+	case p.State == proc.Uninterruptible && (c.Killed(p) || v.overdue()):
+		return state("%s (pid %d) is in uninterruptible sleep%s", c.Name, p.PID, prefixed(" in ", c.WaitChannel)).try(v.orForce(fmt.Sprintf("cat /proc/%d/stack", p.PID))...)
+	case (p.State == proc.Stopped || p.State == proc.Traced) && !v.overdue():
+		return state("%s (pid %d) is stopped: %s stays pending until it continues", c.Name, p.PID, name).try(fmt.Sprintf("kill -CONT %d", p.PID))
+	case v.hookRuns(c), strings.Contains(c.WaitChannel, "sigtimedwait"): // it may wait for the signal, which the kernel keeps for it
+	case p.Discards(signal) && !v.overdue() && v.asked():
+		f := state("%s (pid %d) %s %s; it is killed when the grace period ends", c.Name, p.PID, discards(p, signal), name).try(v.hurry(c)...)
+		if c.WaitChannel == "" && p.State == proc.Sleeping {
+			f.sure = Likely // it is not known what it waits for
+		}
+		return f
+	}
+	return finding{}
+}
+
+// discards says how a process discards a signal.
+func discards(p proc.Process, signal syscall.Signal) string {
+	switch {
+	case p.Blocked.Has(signal):
+		return "blocks"
+	case p.Ignored.Has(signal):
+		return "ignores"
+	}
+	return "is PID 1 of its namespace without a handler for"
+}
+
+// slowHandler is how long a program may take to end after a signal that it handles.
+const slowHandler = 2 * time.Second
+
+// handlesSignal examines a process that handles the stop signal, and has not ended. That the signal
+// was sent is inferred: it was asked for, and is not pending.
+func handlesSignal(v *facts, c *view.ContainerProcess) finding {
+	p, e := c.Process, &v.Ending
+	signal, name := c.SignalToStop()
+	took := v.now.Sub(e.Requested)
+	switch {
+	case c.Gone || e.GraceLeft == nil || v.overdue() || took < slowHandler || v.hookRuns(c) || !v.asked():
+		return finding{}
+	case !p.Caught.Has(signal) || c.Killed(p) || p.Blocked.Has(signal):
+		return finding{}
+	case v.Worker != nil && !slices.ContainsFunc(v.Worker.Calls, func(call control.Call) bool { return call.Method == "StopContainer" && call.Container == c.Name }):
+		return finding{} // it has yet to be asked
+	}
+	return state("%s (pid %d) handles %s, asked for %s ago, and runs on; it is killed in %s", c.Name, p.PID, name, age(took), age(*e.GraceLeft)).try(v.hurry(c)...)
+}
+
+const execSync = "ExecSync"
+
+// hookRuns reports whether a preStop hook of the container runs: the stop signal has not been sent.
+func (v *facts) hookRuns(c *view.ContainerProcess) bool {
+	return c.PreStop && c.Hook.PID != 0 && !c.Killed(c.Process) || v.hookCall(c.Name) != nil
+}
+
+// hookCall returns the exec that the pod's podctl runs in a container, which during termination is
+// its preStop hook; in any container if name is "".
+func (v *facts) hookCall(name string) *control.Call {
+	if v.Worker == nil {
+		return nil
+	}
+	i := slices.IndexFunc(v.Worker.Calls, func(call control.Call) bool { return call.Method == execSync && (name == "" || call.Container == name) })
+	if i < 0 {
+		return nil
+	}
+	return &v.Worker.Calls[i]
+}
+
+func preStopHook(v *facts) finding {
+	if v.overdue() {
+		return finding{}
+	}
+	if call := v.hookCall(""); call != nil {
+		c := &view.ContainerProcess{Name: call.Container}
+		if i := slices.IndexFunc(v.Ending.Containers, func(of view.ContainerProcess) bool { return of.Name == call.Container }); i >= 0 {
+			c = &v.Ending.Containers[i]
+		}
+		_, name := c.SignalToStop()
+		return state("the preStop hook of %s has been running for %s; %s follows it", call.Container, age(v.now.Sub(call.Since)), name).try(v.hurry(c)...)
+	}
+	return eachRunning(func(v *facts, c *view.ContainerProcess) finding {
+		if !v.asked() || !v.hookRuns(c) {
+			return finding{}
+		}
+		_, name := c.SignalToStop()
+		return state("%s (pid %d) was started by an exec in %s, probably as its preStop hook; %s follows it", c.Hook.Comm, c.Hook.PID, c.Name, name).try(v.hurry(c)...).likely()
+	})(v)
+}
+
+func waitsForLock(v *facts) finding {
+	if v.Worker == nil || len(v.Worker.Locks) == 0 || v.now.Sub(v.Worker.Locks[0].Since) < slowLock {
+		return finding{}
+	}
+	l := v.Worker.Locks[0]
+	why := fmt.Sprintf("%s has been waiting for the lock on %s for %s", v.Worker.Operation, l.Path, age(v.now.Sub(l.Since)))
+	switch {
+	case l.PID == 0:
+		return state("%s; its holder is not visible", why).try("fuser -v " + l.Path)
+	case l.Command == "":
+		why += fmt.Sprintf(", which pid %d holds", l.PID)
+	default:
+		why += fmt.Sprintf(", which %s (pid %d) holds", l.Command, l.PID)
+	}
+	return state("%s", why).try(fmt.Sprintf("ps -fp %d", l.PID))
+}
+
+func slowStop(v *facts) finding {
+	if v.Worker == nil {
+		return finding{}
+	}
+	for _, c := range v.Worker.Calls {
+		took, limit := v.now.Sub(c.Since), slowCall
+		if c.Method == "StopContainer" || c.Method == execSync {
+			limit += time.Duration(v.Worker.GraceSeconds) * time.Second
+		}
+		if took < limit {
+			continue
+		}
+		f := state("%s has been in flight for %s", joined(" of ", c.Method, c.Container), age(took)).try(v.askRuntime()...)
+		if (c.Method == "StopPodSandbox" || c.Method == "RemovePodSandbox") && len(v.Ending.Containers) == 0 {
+			f.layer, f.sure, f.next = LayerNetwork, Likely, v.checkNetwork()
+			f.evidence[0].Message += ": it tears down the pod's network"
+		}
+		return f
+	}
+	return finding{}
+}
+
+// failedIn reports whether the worker's last operation failed in a layer.
+func (v *facts) failedIn(layers ...event.Layer) bool {
+	return !v.Ending.LastError.IsZero() && slices.Contains(layers, v.Ending.LastError.Layer)
+}
+
+func unreportedStatus(v *facts) finding {
+	if !v.failedIn(event.LayerStatus, event.LayerRuntime) {
+		return finding{}
+	}
+	return state("the runtime does not report the pod's status").try(v.askRuntime()...)
+}
+
+func heldNetwork(v *facts) finding {
+	e := &v.Ending
+	switch failed := v.failedIn(event.LayerSandbox, event.LayerNetwork); {
+	case len(e.Containers) > 0:
+	case failed && (e.SandboxReady || e.NetworkHeld):
+		return state("its sandbox does not stop: the runtime cannot tear down the pod's network").try(v.checkNetwork()...)
+	case failed:
+		f := state("the runtime cannot stop or remove its sandbox").try(v.askRuntime()...)
+		f.layer, f.sure = LayerRuntime, Observed
+		return f
+	case v.Worker == nil && (e.KubeletTerminates || v.By == inventory.OwnedByOther) && e.NetworkHeld:
+		return state("its sandbox has stopped, the pod's network has not been torn down").try(v.checkNetwork()...)
+	}
+	return finding{}
+}
+
+// heldVolumes examines a pod whose containers have exited and whose volumes are
+// still there. They are unmounted last: a mount alone shows nothing of what the pod
+// waits for, unless nothing else of it is left.
+func heldVolumes(v *facts) finding {
+	e, f := &v.Ending, state("its volumes cannot be unmounted")
+	switch {
+	case len(e.Containers) > 0:
+		return finding{}
+	case v.failedIn(event.LayerVolume):
+	case v.failedIn(event.LayerHost) && len(e.Mounts) > 0:
+		f.sure = Likely
+	case v.Worker == nil && v.By == inventory.OwnedByKubelet && e.KubeletTerminates && !e.SandboxReady && len(e.Mounts) > 0:
+		if e.Sandbox != "" {
+			f.sure = Likely
+		}
+	default:
+		return finding{}
+	}
+	if len(e.Mounts) > 0 {
+		f.evidence[0].Message, f.next = e.Mounts[0]+" is still mounted", []string{"fuser -vm " + e.Mounts[0]}
+	}
+	return f
+}
+
+// keepsTask is in containerd's answer to the removal of a container that it calls
+// exited, and whose task it keeps: the client of its StartContainer went away after
+// the task was created.
+const keepsTask = "cannot delete running task"
+
+// failedWorker examines the process that terminates the pod.
+func failedWorker(v *facts) finding {
+	e := &v.Ending
+	switch w := v.Worker; {
+	case v.By == inventory.OwnedByExited:
+		return state("its owner, podctl %s, exited while it terminated the pod", v.Owner.Instance).try("podctl rm " + v.Name)
+	case v.StopRecorded():
+		return state("its owner, podctl %s, was terminating the pod, and does not answer", v.Owner.Instance).try("podctl doctor").likely()
+	case w == nil && !e.SandboxReady && len(e.Containers) > 0:
+		f := state("its sandbox has stopped, its containers have not").try(v.orForce()...)
+		f.layer = LayerRuntime
+		return f
+	case w == nil:
+	case strings.Contains(e.LastError.Text, keepsTask):
+		f := state("containerd does not remove a container that has exited: it still has a task for it, which only a restart of containerd ends").try("systemctl restart containerd")
+		f.layer = LayerRuntime
+		return f
+	case !e.LastError.IsZero() && w.Operation == "":
+		why := "the last " + e.LastError.Op + " failed"
+		if left := w.NextWake.Sub(v.now); !w.NextWake.IsZero() && left > 0 {
+			why += ", retry in " + age(left)
+		}
+		return state("%s", why).try(v.orForce()...)
+	case v.overdue() && -*e.GraceLeft > slowCall:
+		return state("the grace period ended %s ago, and %s is still in progress", age(-*e.GraceLeft), w.Operation).try(v.orForce()...)
+	}
+	return finding{}
+}
+
+func hiddenProcesses(v *facts) finding {
+	for _, c := range v.Ending.Containers {
+		if c.PID != 0 && c.Hidden && (v.overdue() || v.Worker == nil) {
+			return state("the processes of %s are not visible from here: podctl runs in another PID namespace than the runtime, or without permission", c.Name).
+				try("run podctl terminating as root in the runtime's PID namespace")
+		}
+	}
+	return finding{}
+}
+
+// lateKubelet examines a pod of the kubelet, which waits for the runtime: that has to
+// kill the containers when the grace period ends. Where that is not known, nothing is
+// known to be stuck.
+func lateKubelet(v *facts) finding {
+	e := &v.Ending
+	switch {
+	case !e.KubeletTerminates || len(e.Containers) == 0 && !e.SandboxReady:
+		return finding{}
+	case v.overdue() && -*e.GraceLeft > slowCall && len(e.Containers) == 0:
+		f := state("the grace period ended %s ago, and its sandbox has not stopped", age(-*e.GraceLeft)).try(v.checkNetwork()...)
+		f.layer = LayerNetwork
+		return f
+	case v.overdue() && -*e.GraceLeft > slowCall:
+		return state("the grace period ended %s ago, and %s has not exited", age(-*e.GraceLeft), e.Containers[0].Name).try(v.askRuntime()...)
+	case e.GraceLeft != nil || len(e.Containers) == 0:
+		return finding{}
+	}
+	f := state("the kubelet terminates it, and %s has not exited", e.Containers[0].Name)
+	if grace := e.Containers[0].Grace; grace != nil {
+		f.evidence[0].Message += "; its grace period is " + age(*grace)
+	}
+	if f.layer, f.sure = LayerNone, Observed; e.Unnamed && !e.Counted {
+		f.sure = Likely
+	}
+	return f
+}
+
+// force returns the last resort of the pod's owner. podctl rm refuses pods of a
+// kubelet, which removes them itself once their processes have exited.
+func (v *facts) force() []string {
+	switch {
+	case v.By.IsPodctl():
+		return []string{"podctl rm --force " + v.Name}
+	case v.By == inventory.OwnedByOther && v.Ending.Sandbox != "":
+		return []string{"crictl rmp --force " + pod.ShortID(v.Ending.Sandbox)}
+	case v.By == inventory.OwnedByKubelet:
+		for _, c := range v.Ending.Containers {
+			if c.Known() && !c.Gone && !c.Process.State.Ended() {
+				return []string{fmt.Sprintf("kill -KILL %d", c.PID)}
+			}
+		}
+	}
+	return nil
+}
+
+// orForceShim returns commands, and the last resort for a shim that does not
+// work after them: SIGKILL does not reach the runtime through it.
+func (v *facts) orForceShim(shim proc.Process, first ...string) []string {
+	if v.By.IsPodctl() {
+		return v.orForce(first...)
+	}
+	return withKillShim(shim, first...)
+}
+
+// withKillShim returns commands, and after them the end of a shim through which nothing can
+// be stopped, by podctl rm --force neither. containerd removes the container of a shim that
+// has exited.
+func withKillShim(shim proc.Process, first ...string) []string {
+	if strings.HasPrefix(shim.Comm, "containerd-shim") {
+		return append(first, fmt.Sprintf("kill -KILL %d", shim.PID))
+	}
+	return first
+}
+
+// orForce returns commands, and the last resort after them.
+func (v *facts) orForce(first ...string) []string { return append(first, v.force()...) }
+
+// hurry ends a grace period early.
+func (v *facts) hurry(c *view.ContainerProcess) []string {
+	switch {
+	case v.By == inventory.OwnedByPodctl:
+		return []string{"podctl stop --grace-period 1 " + v.Name}
+	case c.PID != 0 && c.Known():
+		return []string{fmt.Sprintf("kill -KILL %d", c.PID)}
+	}
+	return v.force()
+}
+
+// checkRuntime returns the commands to examine a runtime that does not answer a call.
+func (v *facts) checkRuntime() []string {
+	next := []string{"podctl pleg check"}
+	if v.Server.LogsGoroutines() {
+		next = append(next, fmt.Sprintf("kill -USR1 %d (%s logs its goroutines)", v.Server.PID, v.Server.Comm))
+	}
+	return next
+}
+
+func (v *facts) askRuntime() []string { return v.orForce(v.checkRuntime()...) }
+
+func (v *facts) checkNetwork() []string {
+	return v.orForce("crictl inspectp " + pod.ShortID(v.Ending.Sandbox))
+}
+
+// Thaw returns the command that thaws the cgroup of a file that view.FrozenBy returned.
+func Thaw(file string) string {
+	if filepath.Base(file) == view.FreezerState {
+		return "echo THAWED > " + file
+	}
+	return "echo 0 > " + file
+}
