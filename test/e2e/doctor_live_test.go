@@ -40,7 +40,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		proc.prints("c started")
 		found, code := place.findings()
 		want := map[string]string{
-			"runtime.ready": "ok", "runtime.network": "ok", "leftover.pods": "ok 1 pod, 1 running", "podctl": "ok running on this runtime: run-",
+			"runtime.ready": "ok", "runtime.network": "ok", "pods": "ok 1 pod, 1 running", "podctl": "ok running on this runtime: run-",
 			"kubelet": "ok no kubelet", "cgroup.driver": "ok", "runtime.events": "ok the event stream opens", "leftover.shims": "ok", "leftover.mounts": "ok",
 			"runtime.cni": "ok podctl-", "kernel.recursive-read-only": "ok handlers", "leftover.namespaces": "ok",
 		}
@@ -69,8 +69,8 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 
 		proc.signal(syscall.SIGKILL)
 		proc.wait()
-		if found, _ := place.findings(); !strings.HasPrefix(found["leftover.pods"], "warning the podctl process of default/web has exited") {
-			t.Errorf("leftover.pods: %q", found["leftover.pods"])
+		if found, _ := place.findings(); !strings.HasPrefix(found["pods.orphans"], "warning the podctl process of default/web has exited") {
+			t.Errorf("pods.orphans: %q", found["pods.orphans"])
 		}
 		if out, errw, code := place.fed("", "rm", "web"); code != 0 {
 			t.Errorf("rm: exit %d\n%s%s", code, out, errw)

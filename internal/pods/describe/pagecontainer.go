@@ -17,6 +17,10 @@ import (
 func (p *page) containerWhy(c *view.Container) string {
 	end := c.Failure()
 	switch {
+	case c.State == view.Running && c.Gone:
+		return fmt.Sprintf("the runtime reports it as running, and its process (pid %d) has ended", c.PID)
+	case c.State == view.Running && c.Frozen != "":
+		return "frozen by the cgroup " + c.Frozen
 	case c.Pull != nil:
 		return "pulling " + c.Image + ": " + p.pull(c.Pull)
 	case c.State == view.Waiting && end != nil:
@@ -49,7 +53,7 @@ func (p *page) pull(pull *view.Pull) string {
 
 // exit returns "exited 137 after 2s, 8s ago: OOMKilled: killed by the kernel …".
 func (p *page) exit(e *view.End) string {
-	text := fmt.Sprintf("exited %d", e.ExitCode)
+	text := e.Text()
 	if !e.StartedAt.IsZero() && !e.FinishedAt.IsZero() {
 		text += " after " + age(e.FinishedAt.Sub(e.StartedAt))
 	}
@@ -57,7 +61,7 @@ func (p *page) exit(e *view.End) string {
 		text += ", " + p.ago(e.FinishedAt)
 	}
 	reason, cause, message := e.Reason, "", ""
-	if reason == "Error" || reason == "Completed" {
+	if reason == "Error" || reason == "Completed" || reason == view.ReasonLost {
 		reason = ""
 	}
 	if e.Cause.Kind != why.CauseCompleted && (e.Cause.Kind != why.CauseExit || e.ExitCode == why.ShellNoExec || e.ExitCode == why.ShellNotFound) {

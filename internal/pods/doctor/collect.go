@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/podctl/podctl/internal/pods/images"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/leak"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // Options of Collect.
@@ -22,6 +26,8 @@ type Options struct {
 	// List lists the pods; Podctls are the living podctl processes on the runtime.
 	List    func(ctx context.Context) ([]*inventory.Pod, error)
 	Podctls []string
+	// View examines the processes of the pods; nil where they are not examined.
+	View *view.Reader
 	// Leaks looks for what has leaked.
 	Leaks *leak.Finder
 	// CgroupDriver is the one that the user gave, "" for the runtime's.
@@ -144,14 +150,25 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 		switch {
 		case p.RunningContainers() > 0:
 			f.Pods.Running++
-		case !p.SandboxReady():
+		case !p.SandboxReady() && !p.Runtime.MayBeRunning():
 			f.Pods.Dead++
 		}
 		if p.Abandoned() && !p.Managed() {
 			f.Pods.Abandoned = append(f.Pods.Abandoned, p.DisplayName())
 		}
+		if sandboxes, _ := p.Runtime.Superseded(); len(sandboxes) > 0 {
+			f.Pods.Doubled = append(f.Pods.Doubled, p.DisplayName())
+		}
 		if p.RunningContainers() > 0 && !p.SandboxReady() {
 			f.Pods.Headless = append(f.Pods.Headless, p.DisplayName())
+		}
+	}
+	if o.View != nil {
+		for _, p := range all {
+			for _, b := range o.View.BrokenProcesses(ctx, []*inventory.Pod{p}) {
+				text, next := why.BrokenText(p.CLIName(), b)
+				f.Pods.Broken, f.Pods.BrokenNext = append(f.Pods.Broken, p.DisplayName()+": "+text), cmp.Or(f.Pods.BrokenNext, strings.Join(next, " · "))
+			}
 		}
 	}
 	f.Pods.Leaks, f.Pods.LeaksErr = o.Leaks.Find(ctx, nil)

@@ -28,7 +28,7 @@ var checks = []struct {
 	{"kernel.mount-propagation", true, checkPropagation},
 	{"kernel.forwarding", true, checkForwarding},
 	{"kernel.swap", true, checkSwap},
-	{"leftover.pods", false, checkPods},
+	{"pods", false, checkPods},
 	{"leftover.leaks", false, checkLeakScan},
 	{"leftover.shims", false, checkLeaks("shim", leak.Shim)},
 	{"leftover.processes", false, checkLeaks("process", leak.Process)},

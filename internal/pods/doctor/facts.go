@@ -146,6 +146,12 @@ type Pods struct {
 	Abandoned, Podctls []string
 	// Hanging are pods that do not start.
 	Hanging []string
+	// Broken are containers whose processes do not run, although the runtime reports them as
+	// running; BrokenNext is the command for the first.
+	Broken []string
+	// Doubled are pods of which more than one sandbox is ready.
+	Doubled    []string
+	BrokenNext string
 	// Headless are pods with running containers and no ready sandbox.
 	Headless []string
 	// Leaks are what containers and sandboxes left that the runtime does not list any more.

@@ -38,15 +38,26 @@ func checkPods(f Facts, r *report) {
 		return
 	}
 	if len(p.Abandoned) > 0 {
+		r.name = "pods.orphans"
 		r.warn("podctl orphans", "the podctl process of %s has exited", firstNames(p.Abandoned))
 	}
 	if len(p.Headless) > 0 {
+		r.name = "pods.sandboxes"
 		r.warn("podctl terminating", "containers run without a ready sandbox: %s", firstNames(p.Headless))
 	}
 	if len(p.Hanging) > 0 {
+		r.name = "pods.starting"
 		r.warn("podctl starting", "pods do not start: %s", firstNames(p.Hanging))
 	}
-	if len(p.Abandoned)+len(p.Headless)+len(p.Hanging) == 0 {
+	if len(p.Broken) > 0 {
+		r.name = "pods.processes"
+		r.warn(p.BrokenNext, "%s", firstNames(p.Broken))
+	}
+	if len(p.Doubled) > 0 {
+		r.name = "pods.sandboxes"
+		r.warn("podctl describe "+p.Doubled[0], "more than one sandbox is ready of %s", firstNames(p.Doubled))
+	}
+	if len(p.Abandoned)+len(p.Headless)+len(p.Hanging)+len(p.Broken)+len(p.Doubled) == 0 {
 		r.ok("%s, %d running, %d dead", plural(p.Count, "pod"), p.Running, p.Dead)
 	}
 }

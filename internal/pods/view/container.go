@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -136,8 +137,22 @@ const (
 	NotReady = "not ready"
 )
 
+// ReasonLost is what the kubelet and podctl put for a container that the runtime has no more. Its exit
+// code is a placeholder.
+const ReasonLost = "ContainerStatusUnknown"
+
+// Text is "exited 3", or "ended" where the exit code is not known.
+func (e *End) Text() string {
+	if e.Reason == ReasonLost {
+		return "ended"
+	}
+	return fmt.Sprintf("exited %d", e.ExitCode)
+}
+
 // MayBeOOM reports whether the kernel may have killed the process for lack of memory.
-func (e *End) MayBeOOM() bool { return e.ExitCode == 128+9 || e.Reason == "OOMKilled" }
+func (e *End) MayBeOOM() bool {
+	return e.ExitCode == 128+9 && e.Reason != ReasonLost || e.Reason == "OOMKilled"
+}
 
 // Failure returns how a container that does not run failed, nil if it did not.
 func (c *Container) Failure() *End {

@@ -317,3 +317,39 @@ func TestStopIsKnownByTheRecordOfAPodctlThatDoesNotAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A container that the runtime reports as running is said to be broken only where its process was
+// looked up, and the runtime had time to notice the exit.
+func TestBrokenProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		h.write(filepath.Join(h.cgroups, "memory/pods/c1/cgroup.procs"), "")
+		r := &Reader{Proc: h.proc, Cgroups: h.cgroups, Server: cri.Server{PID: 99}, Now: time.Now}
+		of := func(rt Runtime) BrokenProcess {
+			r.Runtime = rt
+			return r.BrokenProcesses(t.Context(), []*inventory.Pod{{Runtime: &pod.Pod{Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}}}}})["c1"]
+		}
+		if b := of(processes(cri.ContainerProcess{PID: 8812})); !b.Gone || b.PID != 8812 || b.Container != "db" {
+			t.Errorf("gone: %+v", b)
+		}
+		for name, rt := range map[string]Runtime{"noticed": &noticing{}, "no PID, for ever": processes(cri.ContainerProcess{})} {
+			if b := of(rt); b.IsBroken() {
+				t.Errorf("%s: %+v", name, b)
+			}
+		}
+		h.process(8812, "db", "S 7", "")
+		h.write(filepath.Join(string(h.proc), "8812", "cgroup"), "3:freezer:/pods/c1\n")
+		if b := of(processes(cri.ContainerProcess{PID: 8812})); b.IsBroken() {
+			t.Errorf("runs: %+v", b)
+		}
+		h.write(filepath.Join(h.cgroups, "freezer/pods/c1/freezer.state"), "FROZEN\n")
+		h.write(filepath.Join(h.cgroups, "freezer/pods/c1/freezer.self_freezing"), "1\n")
+		if b := of(processes(cri.ContainerProcess{PID: 8812})); b.Frozen != filepath.Join(cgroup.Mounts, "freezer/pods/c1/freezer.state") {
+			t.Errorf("frozen: %+v", b)
+		}
+		h.link("99", "pid:[2]")
+		if b := of(processes(cri.ContainerProcess{PID: 8812})); b.IsBroken() {
+			t.Errorf("in another PID namespace: %+v", b)
+		}
+	})
+}

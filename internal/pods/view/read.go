@@ -179,6 +179,7 @@ func (r *Reader) Finish(ctx context.Context, s *Sources) *Pod {
 	s.Pod.Status = s.Status
 	p := s.assemble()
 	p.Server = r.Server
+	r.readProcesses(ctx, p)
 	r.readKernelLog(s, p)
 	r.readLogs(s, p)
 	r.readImages(ctx, p)

@@ -170,6 +170,8 @@ func causeByRuntime(e exit) (view.Cause, bool) {
 	switch {
 	case e.reason == reasonStartError, e.reason == reasonCannotRun:
 		return view.Cause{Kind: CauseStart, Text: "the runtime could not start it", Confidence: string(Observed)}, true
+	case e.reason == view.ReasonLost: // what the kubelet and podctl put for one that the runtime has no more: its code is no signal
+		return view.Cause{Kind: CauseLost, Text: "the runtime no longer has it: how it ended is not known", Confidence: string(Unknown)}, true
 	case e.reason == reasonUnknown && e.code == lostCode:
 		return view.Cause{Kind: CauseLost, Text: "the runtime or its shim exited and does not know how it ended", Confidence: string(Unknown)}, true
 	}

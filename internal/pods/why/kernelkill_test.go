@@ -186,6 +186,7 @@ func TestCauseOfExit(t *testing.T) {
 		"the owner's own word":         {exit{code: 137, killing: "failed liveness probe"}, CauseStop, Observed, "failed liveness probe"},
 		"a crash":                      {exit{code: 139}, CauseCrash, Likely, "SIGSEGV"},
 		"another signal":               {exit{code: 129}, CauseSignal, Unknown, "SIGHUP"},
+		"lost, by the placeholder":     {exit{code: 137, reason: "ContainerStatusUnknown", stop: stopped, finished: stopped}, CauseLost, Unknown, "no longer has it"},
 		"lost":                         {exit{code: 255, reason: "Unknown"}, CauseLost, Unknown, "does not know"},
 	} {
 		t.Run(name, func(t *testing.T) {

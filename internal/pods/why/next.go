@@ -39,6 +39,10 @@ func nextOf(f *view.Pod, ending []string) []string {
 		if !pod.IsShellSafe(c.Name) {
 			container = c.ID
 		}
+		if c.IsBroken() {
+			_, commands := BrokenText(name, view.BrokenProcess{Container: c.Name, PID: c.PID, Gone: c.Gone, Frozen: c.Frozen})
+			next = append(next, commands...)
+		}
 		switch end := c.Failure(); {
 		case end != nil && end.Cause.Kind == CauseStart: // it wrote nothing
 			add("podctl inspect " + container)

@@ -15,7 +15,8 @@ import (
 var startingRules = []rule{
 	{"the process that serves the runtime's socket is stopped", LayerRuntime, Observed, "`kill -CONT PID`", stoppedRuntime},
 	{"its shim, conmon or `runc` is stopped", LayerShim, Observed, "`kill -CONT PID`", stoppedShim},
-	{"a cgroup freezes its sandbox", LayerCgroup, Observed, "the command below the row, which thaws it", frozen},
+	{"no process has the PID of a container that the runtime reports as running", LayerRuntime, Observed, "`podctl doctor`; `podctl restart POD/CONTAINER`", goneProcess},
+	{"a cgroup freezes its sandbox or a container", LayerCgroup, Observed, "the command below the row, which thaws it", frozen},
 	{"a path of its volumes does not answer", LayerVolume, Observed, "look at that mount: `findmnt -T PATH`", hangingPath},
 	{"`mount`, `runc` or a shim waits for a file system", LayerVolume, Likely, "`cat /proc/PID/stack`", fileWait},
 	{"`runc` or a shim is in uninterruptible sleep", LayerKernel, Observed, "`cat /proc/PID/stack`", uninterruptible},
@@ -60,6 +61,25 @@ func stoppedShim(v *facts) finding {
 		}
 	}
 	return finding{}
+}
+
+func goneProcess(v *facts) finding {
+	for i := range v.Containers {
+		if c := &v.Containers[i]; c.State == view.Running && c.Gone {
+			text, next := BrokenText(v.Name, view.BrokenProcess{Container: c.Name, PID: c.PID, Gone: true})
+			return found(Evidence{Kind: KindState, Message: text}, next...)
+		}
+	}
+	return finding{}
+}
+
+// BrokenText says what is the matter with the process of a container that does not run, and the
+// commands to try; pod names its pod on a command line.
+func BrokenText(pod string, b view.BrokenProcess) (text string, next []string) {
+	if b.Gone {
+		return fmt.Sprintf("%s: the runtime reports it as running, and its process (pid %d) has ended", b.Container, b.PID), []string{"podctl doctor", "podctl restart " + pod + "/" + b.Container}
+	}
+	return fmt.Sprintf("%s (pid %d) is frozen by the cgroup %s", b.Container, b.PID, b.Frozen), []string{Thaw(b.Frozen)}
 }
 
 func frozen(v *facts) finding {

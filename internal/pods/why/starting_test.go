@@ -104,6 +104,8 @@ func TestJudge(t *testing.T) {
 			f.Processes = []view.Process{process(view.RoleShim, "containerd-shim", proc.Stopped, 60)}
 		}),
 			StepStart, LayerShim, Observed, "containerd-shim (pid 812, T) is stopped", "kill -CONT 812"},
+		{"a process that has ended", with(placed(view.Container{State: view.Running, PID: 812, Gone: true, StartedAt: ago(40)}), func(f *view.Pod) { f.By = inventory.OwnedByOther }),
+			StepReadiness, LayerRuntime, Observed, "c: the runtime reports it as running, and its process (pid 812) has ended", "podctl restart default/web/c"},
 		{"frozen", with(starts(pod.StepStart, 12), func(f *view.Pod) { f.Frozen = "/sys/fs/cgroup/pod1/cgroup.freeze" }),
 			StepStart, LayerCgroup, Observed, "frozen by the cgroup /sys/fs/cgroup/pod1/cgroup.freeze", "echo 0 > /sys/fs/cgroup/pod1/cgroup.freeze"},
 		{"a path hangs", with(starts(pod.StepCreate, 12), func(f *view.Pod) { f.Paths = []view.Path{{Volume: "v", Path: "/mnt/nfs", Hangs: true}} }),

@@ -65,7 +65,7 @@ func (v *facts) end() *view.End {
 func (v *facts) exitEvidence(end *view.End) []Evidence {
 	c := v.position.container
 	code := end.ExitCode
-	text := fmt.Sprintf("exited %d", code)
+	text := end.Text()
 	if !end.StartedAt.IsZero() && !end.FinishedAt.IsZero() {
 		text += " after " + age(end.FinishedAt.Sub(end.StartedAt))
 	}

@@ -42,6 +42,8 @@ type PodData struct {
 	HostPort *event.HostPort   `json:"hostPort,omitempty"` // for which it was rejected or waits: the host port, and the pod that has it
 	Message  string            `json:"message,omitempty"`  // why it is not ready: its readiness gates, or the kubelet's message about a pod of its own
 
+	Broken []string `json:"broken,omitempty"` // containers that the runtime reports as running, and whose processes have ended or are frozen; status is ProcessGone or Frozen then
+
 	Superseded []supersededData `json:"superseded,omitempty"` // older sandboxes that are ready, and older attempts of containers that run or may run, too
 }
 

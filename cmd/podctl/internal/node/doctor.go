@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/node/host"
@@ -65,6 +66,8 @@ func runDoctor(ctx context.Context, e *shell.Env, o doctorOptions) error {
 			return err
 		}
 		reader := shell.NewReader(e, paths.Locks)
+		options.View = look.NewViewReader(e, paths, client.Endpoint())
+		options.View.Runtime = client
 		options.Client, options.Leaks = client, o.LeakFinder(e, client)
 		options.List = func(ctx context.Context) ([]*inventory.Pod, error) { return reader.Pods(ctx, client) }
 		if living, err := control.Find(paths.Locks, e.Dial); err == nil {

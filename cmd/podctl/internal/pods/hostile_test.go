@@ -36,7 +36,7 @@ func FuzzListsOfAHostileRuntime(f *testing.F) {
 		found := orphan.Classify(orphan.Facts{Answers: answers, Pods: all})
 		now := time.Unix(1e9, 0)
 		lists := map[string]output.List{
-			"pods": podListing(all, now, state%2 == 0), "orphans": orphanListing(found.Orphans, now),
+			"pods": podListing(all, nil, now, state%2 == 0), "orphans": orphanListing(found.Orphans, now),
 			"terminating": terminatingList(),
 		}
 		hanging := lists["terminating"]

@@ -22,6 +22,8 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // What podctl has in place of flags of crictl pods.
@@ -115,7 +117,11 @@ func runPods(ctx context.Context, e *shell.Env, o podListOptions) error {
 			return err
 		}
 		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
-		p := &podLister{env: e, opts: o, reader: shell.NewReader(e, dir), close: func() {}}
+		paths, err := o.Paths(endpoint)
+		if err != nil {
+			return err
+		}
+		p := &podLister{env: e, opts: o, reader: shell.NewReader(e, dir), view: look.NewViewReader(e, paths, endpoint), close: func() {}}
 		defer func() { p.close() }()
 		return o.Show(ctx, e, "no pods", p.list)
 	})
@@ -126,6 +132,7 @@ type podLister struct {
 	env    *shell.Env
 	opts   podListOptions
 	reader inventory.Reader
+	view   *view.Reader
 	// client is nil before the first list.
 	client *cri.Client
 	close  func()
@@ -148,11 +155,14 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	}
 	filter := l.opts.Resolve(all)
 	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !filter.Selects(p) })
+	var broken map[string]view.BrokenProcess
 	if err == nil {
 		inventory.ReadStatuses(ctx, selected, l.client, l.opts.Format.IsWide())
 		l.env.WarnOnce(&l.warned, unreadError(selected))
+		l.view.Runtime = l.client
+		broken = l.view.BrokenProcesses(ctx, selected)
 	}
-	return podListing(selected, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(filter.Unmatched(selected), all, l.opts.Watch))
+	return podListing(selected, broken, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(filter.Unmatched(selected), all, l.opts.Watch))
 }
 
 // unreadError names the pods about which the runtime did not tell all, nil if there are none.
@@ -195,7 +205,7 @@ func missing(unmatched []string, all []*inventory.Pod, watch bool) error {
 	return errors.Join(errs...)
 }
 
-func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
+func podListing(pods []*inventory.Pod, broken map[string]view.BrokenProcess, now time.Time, full bool) output.List {
 	l := output.List{
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
 		Wide:   []string{"UID", "SANDBOX"},
@@ -219,9 +229,10 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 		if started := p.Started(); !started.IsZero() {
 			age = output.Age(now.Sub(started))
 		}
+		broken := brokenNotes(p, &d, broken)
 		var notes []string
-		if why := output.OneLine(d.NotReady()); why != "" {
-			notes = append(notes, "  not ready: "+why)
+		if reason := output.OneLine(d.NotReady()); reason != "" {
+			notes = append(notes, "  not ready: "+reason)
 		}
 		if others := d.AlsoRunning(); others != "" {
 			notes = append(notes, "  also running: "+others)
@@ -232,10 +243,31 @@ func podListing(pods []*inventory.Pod, now time.Time, full bool) output.List {
 				p.DisplayName(), d.Status, cmp.Or(d.Worker, "-"), ownerText(p), fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 				strconv.Itoa(int(d.Restarts)), ip, age,
 			},
-			Wide: []string{d.Metadata.UID, sandbox}, WideNotes: notes,
+			Notes: broken, Wide: []string{d.Metadata.UID, sandbox}, WideNotes: notes,
 		})
 	}
 	return l
+}
+
+// brokenNotes returns lines about containers that run according to the runtime and do not, and sets
+// STATUS to the first.
+func brokenNotes(p *inventory.Pod, d *look.PodData, broken map[string]view.BrokenProcess) []string {
+	if p.Runtime == nil {
+		return nil
+	}
+	var lines []string
+	for _, c := range p.Runtime.Containers {
+		b, found := broken[c.ID]
+		if !found {
+			continue
+		}
+		text, next := why.BrokenText(p.CLIName(), b)
+		if d.Broken = append(d.Broken, text); len(d.Broken) == 1 {
+			d.Status = map[bool]string{true: "ProcessGone", false: "Frozen"}[b.Gone]
+		}
+		lines = append(lines, notes(why.Observed, []string{text}, next)...)
+	}
+	return lines
 }
 
 // ownerText is the owner, "(exited)" if its process has.

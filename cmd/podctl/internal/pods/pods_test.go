@@ -45,7 +45,7 @@ func podExamples() []*inventory.Pod {
 
 func TestPodsListingJoinsRuntimeAndPodctlProcesses(t *testing.T) {
 	var out bytes.Buffer
-	l := podListing(podExamples(), lunch, false)
+	l := podListing(podExamples(), nil, lunch, false)
 	if err := mustFormat(t, "wide").Print(&out, l); err != nil {
 		t.Fatal(err)
 	}
