@@ -103,7 +103,7 @@ spec:
     image: docker.io/library/busybox:latest
     imagePullPolicy: IfNotPresent
     command: [sh, -c, 'trap "exit 0" TERM; while true; do sleep 1d & wait; done']
-    resources: {limits: {memory: 32Mi, cpu: 200m}}
+    resources: {limits: {memory: 32Mi}}
 `, i)
 	}
 	return b.String()
