@@ -110,7 +110,7 @@ spec:
 }
 
 // ids is a script that prints the pods of the agent with the ids of their containers.
-const ids = `podctl ps -o jsonpath='{range [*]}{.pod} {.id}{"\n"}{end}' | sort`
+const ids = `podctl ps -o jsonpath='{range [*]}{.metadata.name} {.id}{"\n"}{end}' | sort`
 
 // running is a script that prints the phases of all pods, and how many have one.
 const running = `podctl pods -o jsonpath='{range [*]}{.phase}{"\n"}{end}' | sort | uniq -c | xargs`
