@@ -58,11 +58,33 @@ func (p Paths) Dirs() *poddir.Dirs { return poddir.New(p.Pods(), filepath.Base(p
 // Seccomp is the directory of local seccomp profiles.
 func (p Paths) Seccomp() string { return filepath.Join(p.Root, "seccomp") }
 
-// CgroupRoot names the cgroup of all pods of a runtime.
-func CgroupRoot(runtimeID string) string { return "podctl-" + runtimeID }
+// CgroupRoot names the cgroup of all pods of a runtime: by its fingerprint (see owner.Runtime), since a
+// runtime in a mount namespace of its own can have the same socket, and so the same id. The id is for
+// a runtime without one.
+func CgroupRoot(runtimeID, fingerprint string) string {
+	return cgroupRootPrefix + cmp.Or(fingerprint, runtimeID)
+}
 
-// RuntimeID identifies a runtime of this machine by its socket: locks and
-// cgroups are about the pods of one runtime. It has one id by every path to the
+const cgroupRootPrefix = "podctl-"
+
+// CgroupRootAt returns the root that a directory at the top of a hierarchy is, in the spelling of
+// either cgroup driver; "" if it is none of podctl's for a runtime.
+func CgroupRootAt(dir string) string {
+	if slice, ok := strings.CutSuffix(dir, ".slice"); ok {
+		dir = strings.ReplaceAll(slice, "_", "-")
+	}
+	id, ours := strings.CutPrefix(dir, cgroupRootPrefix)
+	if !ours || len(id) != 2*idBytes && len(id) != 16 || strings.Trim(id, "0123456789abcdef") != "" {
+		return ""
+	}
+	return dir
+}
+
+// idBytes are the bytes of the hash in a RuntimeID.
+const idBytes = 6
+
+// RuntimeID identifies a runtime of this machine by its socket: locks are about
+// the pods of one runtime. It has one id by every path to the
 // socket: /run and /var/run are often the same, and a socket may be mounted or
 // linked at several places.
 func RuntimeID(endpoint string) string {
@@ -70,5 +92,5 @@ func RuntimeID(endpoint string) string {
 		endpoint = "unix://" + socketName(path)
 	}
 	id := sha256.Sum256([]byte(endpoint))
-	return hex.EncodeToString(id[:6])
+	return hex.EncodeToString(id[:idBytes])
 }

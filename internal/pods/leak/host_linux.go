@@ -39,5 +39,8 @@ func (h Host) whyBlind(endpoint cri.Endpoint) (pid int, why string) {
 			return pid, "podctl runs in another " + kind + " namespace than the runtime"
 		}
 	}
+	if same, err := h.Procs.SameRoot(pid, os.Getpid()); err != nil || !same {
+		return pid, "podctl has another root directory than the runtime"
+	}
 	return pid, ""
 }

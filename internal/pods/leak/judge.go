@@ -70,7 +70,7 @@ func Judge(f Facts) Findings {
 			l.Assumed = l.Evidence != ""
 		}
 		if l.Evidence == "" {
-			found.Unlisted = append(found.Unlisted, unassigned(things)...)
+			found.Unlisted = append(found.Unlisted, j.unassigned(things)...)
 			continue
 		}
 		found.Leaks = append(found.Leaks, l)
@@ -128,9 +128,11 @@ func (j *judge) foreign(id string, things []Thing) bool {
 }
 
 // unassigned are the things of a group that is not known to be this runtime's which are worth
-// naming: the processes and cgroups are those of every other runtime.
-func unassigned(things []Thing) []Thing {
-	return slices.DeleteFunc(things, func(t Thing) bool { return t.Kind == Process || t.Kind == Cgroup })
+// naming: the processes and cgroups below other roots are those of every other runtime.
+func (j *judge) unassigned(things []Thing) []Thing {
+	return slices.DeleteFunc(things, func(t Thing) bool {
+		return t.Kind == Cgroup || t.Kind == Process && !j.Runtime.ownsCgroup(filepath.Dir(t.Path))
+	})
 }
 
 // inFlight reports whether a sandbox may be being created or removed now, as far as is known.
@@ -147,13 +149,16 @@ func (j *judge) inFlight(id string, things []Thing) bool {
 
 func (j *judge) old(t Thing) bool { return !t.Since.IsZero() && j.Now.Sub(t.Since) > creationTime }
 
-// evidence is why a group is known to be this runtime's, "" if it is not.
+// evidence is why a group is known to be this runtime's, "" if it is not. Where a process lives, the
+// names of cgroups, pods and namespaces are no proof: another runtime may have the same.
 func (j *judge) evidence(id string, things []Thing) string {
+	occupied := j.occupied(things)
 	for _, id := range ids(id, things) {
 		t := j.Traces[id]
 		switch {
 		case t.CRI && t.Runtime != "":
 			return t.Runtime
+		case occupied:
 		case j.Runtime.ownsNamespace(t.NetworkNamespace):
 			return "its network namespace is in " + j.Runtime.NamespaceDir
 		case !t.CRI:
@@ -161,7 +166,7 @@ func (j *judge) evidence(id string, things []Thing) string {
 			return "its cgroup is below " + j.Runtime.CgroupRoot
 		case j.Other == "" && t.Pod.UID != "" && t.Pod.Name != "" && j.Pods[t.Pod.UID] == t.Pod:
 			return "this runtime has a pod of its UID, and no other runtime is seen on this host"
-		case j.Other == "" && j.Runtime.makesNamespace(t.NetworkNamespace) && !j.occupied(things):
+		case j.Other == "" && j.Runtime.makesNamespace(t.NetworkNamespace):
 			return "it was made through the CRI, and no other runtime is seen on this host"
 		}
 	}
@@ -249,12 +254,13 @@ func (r Runtime) makesNamespace(path string) bool {
 	return path != "" && filepath.Dir(path) == r.NamespaceDir && strings.HasPrefix(filepath.Base(path), "cni-") == (r.StateDir != "")
 }
 
-// ownsCgroup reports whether a cgroup is below the one that podctl has for this runtime.
+// ownsCgroup reports whether a cgroup is that of a pod below the root that podctl has for this
+// runtime: what is deeper is a container's own.
 func (r Runtime) ownsCgroup(path string) bool {
 	if r.CgroupRoot == "" {
 		return false
 	}
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	slice := strings.ReplaceAll(r.CgroupRoot, "-", "_") + ".slice"
-	top, _, below := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return below && (top == r.CgroupRoot || top == slice)
+	return (parts[0] == r.CgroupRoot || parts[0] == slice) && (len(parts) == 2 || len(parts) == 3)
 }

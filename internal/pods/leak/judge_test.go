@@ -174,6 +174,13 @@ func TestJudge(t *testing.T) {
 		{"the same with systemd", Facts{
 			Scan: Scan{Runtime: ownRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, CgroupParent: "/podctl_1a.slice/podctl_1a-poduid.slice"}}},
 		}, "s /: address 10.0.0.2 of network net (its cgroup is below podctl-1a)\n"},
+		{"a process by the cgroup that podctl has for this runtime", Facts{
+			Scan: Scan{Runtime: ownRuntime, Things: []Thing{with(func(t *Thing) { t.Path = podGroup.Path + "/c" }, process)}, Traces: map[string]Trace{"c": {CRI: true, Pod: web, CgroupParent: podGroup.Path}}},
+			Pods: map[types.UID]pod.Identity{"uid-web": web},
+		}, "unlisted process app (pid 9)\n"},
+		{"what a container has below its own cgroup", Facts{
+			Scan: Scan{Runtime: ownRuntime, Things: []Thing{lease}, Traces: map[string]Trace{"s": {CRI: true, CgroupParent: "/podctl-1a/poduid-web/c/kubepods/poduid-x"}}},
+		}, "unlisted address 10.0.0.2 of network net\n"},
 		{"processes in the cgroups of a kubelet, of whichever runtime", Facts{
 			Scan: Scan{Runtime: ownRuntime, Things: []Thing{process}, Traces: map[string]Trace{"c": {CRI: true, CgroupParent: "/kubepods/poduid-web"}}},
 		}, ""},

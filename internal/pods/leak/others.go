@@ -19,7 +19,7 @@ var (
 )
 
 // maxAncestors bounds how far the ancestors of a process are followed.
-const maxAncestors = 16
+const maxAncestors = 64
 
 // noteOtherRuntime notes why another container runtime may be on this host. The first reason is kept.
 func (s *scan) noteOtherRuntime(format string, args ...any) {

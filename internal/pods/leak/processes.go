@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/sys/mountinfo"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/node/cgroup"
@@ -71,24 +72,35 @@ func (s *scan) readProcesses() {
 func (s *scan) readShim(p proc.Process, flags map[string]string) {
 	id := flags["id"]
 	if !s.besideRuntime(p) || !s.sameSocket(flags["address"]) {
-		s.noteOtherRuntime("%s (pid %d)", p.Comm, p.PID)
-		s.trace(id, Trace{Foreign: true})
+		s.noteForeign(id, p)
 		return
 	}
-	if flags["namespace"] == "k8s.io" && id != "" && !s.listed[id] {
+	if flags["namespace"] != "k8s.io" || id == "" {
+		s.foreignShims[p.PID] = true // of another client: docker's
+		return
+	}
+	s.shims[p.PID] = id
+	if !s.listed[id] {
 		s.add(s.process(Shim, id, p))
 		s.trace(id, Trace{Runtime: "its shim serves " + s.Runtime.Socket})
 	}
+}
+
+// noteForeign notes a shim of another runtime, or of a container's.
+func (s *scan) noteForeign(id string, shim proc.Process) {
+	s.noteOtherRuntime("%s (pid %d)", shim.Comm, shim.PID)
+	s.foreignShims[shim.PID] = true
+	s.trace(id, Trace{Foreign: true})
 }
 
 // readMonitor reads a conmon of CRI-O's, which may be that of another one, or of podman.
 func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 	id := flags["c"]
 	if s.Runtime.ExitDir == "" || !s.besideRuntime(p) || filepath.Clean(flags["exit-dir"]) != filepath.Clean(s.Runtime.ExitDir) {
-		s.noteOtherRuntime("%s (pid %d)", p.Comm, p.PID)
-		s.trace(id, Trace{Foreign: true})
+		s.noteForeign(id, p)
 		return
 	}
+	s.shims[p.PID] = id
 	dir := flags["b"]
 	if filepath.IsAbs(dir) && filepath.Base(filepath.Dir(dir)) == id && filepath.Base(dir) == "userdata" {
 		s.storage[filepath.Dir(filepath.Dir(dir))] = true
@@ -115,11 +127,11 @@ func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 	}
 }
 
-// besideRuntime reports whether a process is of the runtime's user and sees its files. One in a
-// container has the name, the arguments and the files that it wants, and a runtime in a pod has
-// the same paths.
+// besideRuntime reports whether a process is beside the runtime's. One in a container has the name,
+// the arguments and the files that it wants, and a runtime in a pod, a node in a container or a
+// chroot has the same paths.
 func (s *scan) besideRuntime(p proc.Process) bool {
-	same, err := s.host.Procs.SameUserAndMounts(p, s.Runtime.PID)
+	same, err := s.host.Procs.Beside(p, s.Runtime.PID)
 	if err != nil && !errors.Is(err, proc.ErrGone) {
 		s.unread("%v", err)
 	}
@@ -208,7 +220,7 @@ func (s *scan) readCgroup(tree *cgroup.Tree, id, path string) {
 		if thing.Since.Before(group.Since) && !thing.Since.IsZero() { // the kernel may forget when a cgroup was made
 			group.Since = thing.Since
 		}
-		t = t.merge(s.shimOf(id, p.Parent))
+		t = t.merge(s.ancestry(id, parent, p)).merge(s.networkOf(pid))
 	}
 	if !ofPod && t.Runtime == "" && !s.Traces[id].CRI {
 		return // docker's, for instance
@@ -217,19 +229,54 @@ func (s *scan) readCgroup(tree *cgroup.Tree, id, path string) {
 	s.trace(id, t)
 }
 
-// shimOf is what the shim of a container, the parent of its first process, tells of it; that of a
-// pod is one of containerd's.
-func (s *scan) shimOf(id string, pid int) (t Trace) {
-	i := slices.IndexFunc(s.Things, func(t Thing) bool { return t.Kind == Shim && t.PID == pid })
-	if i < 0 {
+// ancestry is what the ancestors of a container's process tell: this runtime's shim has it, or it is
+// foreign, as below any shim or program that is not beside the runtime. An ancestor may be of the
+// same pod: its pause process, where containers share a PID namespace.
+func (s *scan) ancestry(id, podGroup string, p proc.Process) (t Trace) {
+	for range maxAncestors {
+		if p.Parent <= 1 {
+			return Trace{} // its shim has exited
+		}
+		if shim, ours := s.shims[p.Parent]; ours {
+			t.Runtime = "its shim serves " + s.Runtime.Socket
+			if s.Runtime.StateDir == "" {
+				t.Runtime = "its conmon reports to " + s.Runtime.ExitDir
+			} else if shim != id {
+				t.Sandbox = shim
+			}
+			return t
+		}
+		parent, err := s.host.Procs.Read(p.Parent)
+		if errors.Is(err, proc.ErrGone) {
+			return Trace{}
+		}
+		if err != nil || s.foreignShims[p.Parent] || !s.isBelow(p.Parent, podGroup) && !s.besideRuntime(parent) {
+			return Trace{Foreign: true}
+		}
+		p = parent
+	}
+	return Trace{Foreign: true}
+}
+
+// isBelow reports whether a process is in a cgroup or below it.
+func (s *scan) isBelow(pid int, group string) bool {
+	groups, _ := s.host.Procs.Cgroups(pid) // one that cannot be read is not known to be
+	return slices.ContainsFunc(groups, func(c proc.Cgroup) bool { return c.Path == group || strings.HasPrefix(c.Path, group+"/") })
+}
+
+// networkOf is the evidence of a process in a network namespace that is mounted in the runtime's own
+// directory.
+func (s *scan) networkOf(pid int) Trace {
+	ns, err := s.host.Procs.Namespace(pid, "net")
+	if host, hostErr := s.host.Procs.Namespace(s.Runtime.PID, "net"); err != nil || hostErr != nil || ns == host {
 		return Trace{}
 	}
-	shim := s.Things[i].ID
-	t.Runtime = s.Traces[shim].Runtime
-	if s.Runtime.StateDir != "" && shim != id {
-		t.Sandbox = shim
+	if slices.ContainsFunc(s.mounts, func(m *mountinfo.Info) bool {
+		return m.FSType == "nsfs" && m.Root == ns && s.Runtime.ownsNamespace(m.Mountpoint)
+	}) {
+		return Trace{Runtime: "its network namespace is in " + s.Runtime.NamespaceDir}
 	}
-	return t
+	return Trace{}
 }
 
 // modTime is when a file or directory was made, or last changed, zero if that is not known.

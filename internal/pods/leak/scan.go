@@ -51,6 +51,9 @@ type scan struct {
 	host   Host
 	listed map[string]bool
 	mounts []*mountinfo.Info
+	// shims are the ids of this runtime's shims by PID, foreignShims the PIDs of all others.
+	shims        map[int]string
+	foreignShims map[int]bool
 	// bundles are those of CRI-O's containers and sandboxes that are not listed, by id; storage are the
 	// directories that have them.
 	bundles map[string]bundle
@@ -68,7 +71,7 @@ type bundle struct{ dir, root string }
 func (h Host) Look(r Runtime, listed map[string]bool) Scan {
 	s := scan{
 		Scan: Scan{Runtime: r, Traces: map[string]Trace{}, Occupants: map[string]string{}, Addresses: map[string][]Address{}}, host: h, listed: listed,
-		bundles: map[string]bundle{}, storage: map[string]bool{},
+		bundles: map[string]bundle{}, storage: map[string]bool{}, shims: map[int]string{}, foreignShims: map[int]bool{},
 	}
 	s.Runtime.Networks = slices.Clone(r.Networks) // the CNI cache may show more
 	var err error

@@ -78,6 +78,7 @@ func plantNamespaces(t *testing.T, procs string, pid int, net string) {
 		t.Fatal(err)
 	}
 	for name, target := range map[string]string{"pid": hostPIDNamespace, "net": net} {
+		_ = os.Remove(filepath.Join(dir, name)) // of the process as it was made
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func process(files map[string]string, pid, parent int, args ...string) {
 	dir := fmt.Sprintf("proc/%d/", pid)
 	files[dir+"stat"] = fmt.Sprintf("%d (%.15s) S %d%s 0 0\n", pid, filepath.Base(args[0]), parent, strings.Repeat(" 0", 17))
 	files[dir+"status"] = "Name:\tx\n"
-	files[dir+"ns/mnt"] = "-> mnt:[1]"
+	files[dir+"ns/mnt"], files[dir+"ns/pid"], files[dir+"ns/user"], files[dir+"root"] = "-> mnt:[1]", "-> pid:[1]", "-> user:[1]", "-> /"
 	files[dir+"cmdline"] = strings.Join(args, "\x00") + "\x00"
 	files["proc/stat"] = fmt.Sprintf("btime %d\n", old.Unix())
 }
@@ -226,7 +227,7 @@ func TestShimOfAContainerOrUserIsNotBelieved(t *testing.T) {
 		"cgroup/memory/kubepods/pod" + uid + "/" + id("b") + "/cgroup.procs": "12\n",
 	}
 	process(files, 5, 1, "/usr/bin/runtime")
-	process(files, 12, 20, "app")
+	process(files, 12, 31, "app")
 	process(files, 20, 1, "/bin/containerd-shim-runc-v2", "-namespace", "k8s.io", "-id", id("c"), "-address", "/run/other.sock")
 	process(files, 30, 29, "conmon", "-c", id("a"), "-b", "/emptydir", "--exit-dir", "/run/exits")
 	process(files, 31, 29, "containerd-shim", "-namespace", "k8s.io", "-id", id("b"), "-address", "/run/c.sock")
@@ -244,6 +245,78 @@ func TestShimOfAContainerOrUserIsNotBelieved(t *testing.T) {
 	}
 	if got := look(fakeHost(t, files, home), r); got != "" {
 		t.Errorf("of another user: %s", got)
+	}
+}
+
+// A node in a container, and a runtime in a chroot, have a runtime with this one's paths, so that
+// its cgroups may have their names; and a container can make a cgroup of any name.
+func TestContainersOfANestedRuntimeAreForeign(t *testing.T) {
+	group := "cgroup/memory/podctl-1a/besteffort/pod" + uid
+	r := Runtime{Socket: "/run/c.sock", PID: 5, StateDir: "/run/c", NamespaceDir: "/run/c/netns", OwnNamespaces: true, CgroupRoot: "podctl-1a"}
+	const shim, inContainer = "/bin/containerd-shim-runc-v2", "-> mnt:[2]"
+	leaked := id("b") + " /: process app (pid 12), network namespace cni-x, cgroup " + id("b") + ", cgroup pod" + uid
+	for _, c := range []struct {
+		name   string
+		change func(files map[string]string)
+		want   string
+	}{
+		{"below the runtime's shim", func(map[string]string) {}, id("a") + " /: process app (pid 12), shim containerd-shim (pid 10), cgroup " + id("b") + ", cgroup pod" + uid + " (its shim serves /run/c.sock)\n"},
+		{"the shim is in another mount namespace", func(f map[string]string) { f["proc/10/ns/mnt"] = inContainer }, ""},
+		{"in another PID namespace", func(f map[string]string) { f["proc/10/ns/pid"] = "-> pid:[2]" }, ""},
+		{"in another user namespace", func(f map[string]string) { f["proc/10/ns/user"] = "-> user:[2]" }, ""},
+		{"in a chroot", func(f map[string]string) { f["proc/10/root"] = "-> /proc" }, ""},
+		{"the shim has a name of its own", func(f map[string]string) {
+			process(f, 10, 9, "/bin/shim-of-mine")
+			f["proc/10/ns/mnt"] = inContainer
+		}, ""},
+		{"the shim has exited, and init of the container has its process", func(f map[string]string) {
+			process(f, 12, 8, "app")
+			process(f, 8, 1, "init")
+			f["proc/8/ns/mnt"] = inContainer
+			delete(f, "proc/10/cmdline")
+		}, ""},
+		{"below another process of the container", func(f map[string]string) {
+			process(f, 12, 13, "app")
+			process(f, 13, 10, "sh")
+			f["proc/13/ns/mnt"], f["proc/10/ns/mnt"] = inContainer, inContainer
+			f["proc/13/cgroup"] = "3:memory:/podctl-1a/besteffort/pod" + uid + "/" + id("b") + "\n"
+		}, ""},
+		{"nothing tells but the cgroup: no proof to kill by", func(f map[string]string) {
+			process(f, 12, 1, "app")
+			delete(f, "proc/10/cmdline")
+		}, "unlisted process app (pid 12)\n"},
+		{"its network namespace is the runtime's", func(f map[string]string) {
+			process(f, 12, 1, "app")
+			f["proc/12/ns/net"], f["proc/5/ns/net"] = "-> net:[7]", "-> net:[1]"
+			delete(f, "proc/10/cmdline")
+		}, leaked + " (its network namespace is in /run/c/netns)\n"},
+		{"it has the host's network, which is mounted there, too", func(f map[string]string) {
+			process(f, 12, 1, "app")
+			f["proc/12/ns/net"], f["proc/5/ns/net"] = "-> net:[7]", "-> net:[7]"
+			delete(f, "proc/10/cmdline")
+		}, "unlisted process app (pid 12)\n"},
+		{"pause of a shared PID namespace has it", func(f map[string]string) {
+			process(f, 12, 11, "app")
+			process(f, 11, 10, "pause")
+			f["proc/11/ns/mnt"], f["proc/11/ns/pid"] = inContainer, "-> pid:[2]"
+			f["proc/11/cgroup"] = "3:memory:/podctl-1a/besteffort/pod" + uid + "/" + id("a") + "\n"
+		}, id("a") + " /: process app (pid 12), shim containerd-shim (pid 10), cgroup " + id("b") + ", cgroup pod" + uid + " (its shim serves /run/c.sock)\n"},
+	} {
+		files := map[string]string{group + "/" + id("b") + "/cgroup.procs": "12\n", "run/c/netns/cni-x": ""}
+		process(files, 5, 1, "/bin/containerd")
+		process(files, 10, 1, shim, "-namespace", "k8s.io", "-id", id("a"), "-address", "/run/c.sock")
+		process(files, 12, 10, "app")
+		c.change(files)
+		h := fakeHost(t, files, &mountinfo.Info{Mountpoint: "/run/c/netns/cni-x", FSType: "nsfs", Root: "net:[7]"})
+		got := ""
+		for line := range strings.Lines(look(h, r)) {
+			if !strings.HasPrefix(line, "other ") && !strings.HasPrefix(line, "unlisted network namespace") {
+				got += line
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s:\ngot  %swant %s", c.name, got, c.want)
+		}
 	}
 }
 

@@ -110,7 +110,7 @@ func (r *Reader) Scan(ctx context.Context) Scan {
 		for _, p := range list {
 			switch {
 			case p.IsShim():
-				if same, err := r.Proc.SameUserAndMounts(p, r.Server.PID); err != nil || !same {
+				if same, err := r.Proc.Beside(p, r.Server.PID); err != nil || !same {
 					continue // its name, arguments and files are those that a container or a user chose
 				}
 				r.addShim(&s, p, children[p.PID])

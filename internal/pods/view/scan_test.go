@@ -36,7 +36,7 @@ func fakeProcess(t *testing.T, root string, pid, parent int, comm string, state 
 	}
 }
 
-// linkNamespaces lets processes share podctl's PID and mount namespaces.
+// linkNamespaces lets processes share podctl's PID, mount and user namespaces, and its root.
 func linkNamespaces(t *testing.T, root string, pids ...string) {
 	t.Helper()
 	for _, pid := range append(pids, "self") {
@@ -44,7 +44,10 @@ func linkNamespaces(t *testing.T, root string, pids ...string) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range []string{"pid", "mnt"} {
+		if err := os.Symlink("/", filepath.Join(root, pid, "root")); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"pid", "mnt", "user"} {
 			if err := os.Symlink(kind+":[1]", filepath.Join(dir, kind)); err != nil {
 				t.Fatal(err)
 			}

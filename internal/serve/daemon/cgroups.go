@@ -1,10 +1,14 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -23,8 +28,8 @@ type CgroupOptions struct {
 	// Root is the cgroup above all pods, "" for one of this runtime. Podctls
 	// that share a root would remove each other's pods.
 	Root string
-	// Runtime is the id of the runtime, "" for that of its endpoint.
-	Runtime string
+	// Runtime is the id of the runtime, Fingerprint its fingerprint. "" are those of the client's.
+	Runtime, Fingerprint string
 	// Driver is cgroupfs or systemd, "" for the one of the runtime: see CgroupDrivers.
 	Driver string
 	// Handler returns the runtime handler of a pod, which may have a driver of its own; nil is
@@ -44,8 +49,12 @@ func OpenCgroups(ctx context.Context, client *cri.Client, o CgroupOptions) (node
 	if err != nil {
 		return nil, err
 	}
-	root := cmp.Or(o.Root, host.CgroupRoot(cmp.Or(o.Runtime, host.RuntimeID(client.Endpoint().Runtime))))
-	options := cgroup.Options{Root: root, Driver: cgroup.Driver(drivers.Default), RunDir: o.RunDir, Log: o.Log}
+	if o.Root == "" {
+		if o.Root, err = o.rootOf(ctx, client, cgroup.Mounts); err != nil {
+			return nil, err
+		}
+	}
+	options := cgroup.Options{Root: o.Root, Driver: cgroup.Driver(drivers.Default), RunDir: o.RunDir, Log: o.Log}
 	if o.Handler != nil {
 		options.DriverOf = func(p *v1.Pod) cgroup.Driver { return cgroup.Driver(drivers.Of(o.Handler(p))) }
 	}
@@ -75,6 +84,56 @@ func cgroupDrivers(ctx context.Context, client *cri.Client, o CgroupOptions) (cr
 	}
 	drivers.Default = assumed
 	return drivers, nil
+}
+
+// rootOf returns the root of a runtime's pods. Pods that run below another one of podctl's names stay
+// there, with those that come: that of an earlier version, or from before the runtime's storage moved.
+func (o CgroupOptions) rootOf(ctx context.Context, client *cri.Client, mounts string) (string, error) {
+	if o.Runtime == "" {
+		o.Runtime = host.RuntimeID(client.Endpoint().Runtime)
+		identity, _ := owners.Identify(ctx, client) // then it is known by its socket
+		o.Fingerprint = identity.Fingerprint()
+	}
+	root := host.CgroupRoot(o.Runtime, o.Fingerprint)
+	if !hasOtherRoots(mounts, root) {
+		return root, nil
+	}
+	tree, err := cgroup.Scan(mounts)
+	if err != nil {
+		return "", err
+	}
+	listed, err := client.ListPods(ctx)
+	if err != nil {
+		return "", err
+	}
+	found := root
+	for _, p := range listed {
+		for id := range p.IDs() {
+			top, _, _ := strings.Cut(strings.TrimPrefix(tree.Container(id), "/"), "/")
+			switch at := host.CgroupRootAt(top); at {
+			case "":
+			case root:
+				return root, nil
+			default:
+				found = at
+			}
+		}
+	}
+	return found, nil
+}
+
+// hasOtherRoots reports whether a runtime has a root of podctl's other than this one.
+func hasOtherRoots(mounts, root string) bool {
+	for _, top := range []string{mounts, filepath.Join(mounts, "memory")} {
+		entries, _ := os.ReadDir(top) // without the hierarchy there is none
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			at := host.CgroupRootAt(e.Name())
+			return at != "" && at != root
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // NoCgroups is for a simulated runtime, whose containers have no processes.

@@ -107,21 +107,36 @@ func (f FS) SamePIDNamespace(pid int) (bool, error) {
 	return theirs == ours, nil
 }
 
-// SameUserAndMounts reports whether a process is of the same user as another one and sees the
-// same files. Only then does what it says of itself, its name and its arguments, mean what it
-// means of a program that the other one started: those of a container or of another user are
-// their own choice.
-func (f FS) SameUserAndMounts(p Process, other int) (bool, error) {
+// Beside reports whether a process is of the same user as another one, in the same mount, PID and
+// user namespaces, and has the same root directory. Only then does what it says of itself, its name
+// and its arguments, mean what it means of a program that the other one started: those of a
+// container, of a node in one or of another user are their own choice.
+func (f FS) Beside(p Process, other int) (bool, error) {
 	o, err := f.Read(other)
 	if err != nil || o.UID != p.UID {
 		return false, err
 	}
-	ours, err := f.Namespace(p.PID, "mnt")
-	if err != nil {
-		return false, err
+	for _, kind := range []string{"mnt", "pid", "user"} {
+		ours, err := f.Namespace(p.PID, kind)
+		if err != nil {
+			return false, err
+		}
+		if theirs, err := f.Namespace(other, kind); err != nil || ours != theirs {
+			return false, err
+		}
 	}
-	theirs, err := f.Namespace(other, "mnt")
-	return err == nil && ours == theirs, err
+	return f.SameRoot(p.PID, other)
+}
+
+// SameRoot reports whether two processes of one mount namespace have the same root directory: one
+// may be in a chroot.
+func (f FS) SameRoot(pid, other int) (bool, error) {
+	ours, err := os.Stat(f.Root(pid))
+	if err != nil {
+		return false, f.explain(pid, err)
+	}
+	theirs, err := os.Stat(f.Root(other))
+	return err == nil && os.SameFile(ours, theirs), f.explain(other, err)
 }
 
 // Root returns the path through which the files of a process are seen as the

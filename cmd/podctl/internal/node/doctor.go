@@ -68,7 +68,7 @@ func runDoctor(ctx context.Context, e *shell.Env, o doctorOptions) error {
 		reader := shell.NewReader(e, paths.Locks)
 		options.View = look.NewViewReader(e, paths, client.Endpoint())
 		options.View.Runtime = client
-		options.Client, options.Leaks = client, o.LeakFinder(e, client)
+		options.Client, options.Leaks = client, o.LeakFinder(ctx, e, client)
 		options.List = func(ctx context.Context) ([]*inventory.Pod, error) { return reader.Pods(ctx, client) }
 		if living, err := control.Find(paths.Locks, e.Dial); err == nil {
 			for _, c := range living {

@@ -132,7 +132,7 @@ func runOrphans(ctx context.Context, e *shell.Env, o orphansOptions) error {
 		return err
 	}
 	defer stop()
-	f, err := newOrphanFinder(e, o, client)
+	f, err := newOrphanFinder(ctx, e, o, client)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func runOrphans(ctx context.Context, e *shell.Env, o orphansOptions) error {
 	return nil
 }
 
-func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orphan.Finder, error) {
+func newOrphanFinder(ctx context.Context, e *shell.Env, o orphansOptions, client *cri.Client) (*orphan.Finder, error) {
 	p, err := o.Paths(client.Endpoint())
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func newOrphanFinder(e *shell.Env, o orphansOptions, client *cri.Client) (*orpha
 	}
 	f.Answered = e.RecordedOwners()
 	if e.Tape == nil && !client.IsSimulated() {
-		f.Leaks = o.LeakFinder(e, client)
+		f.Leaks = o.LeakFinder(ctx, e, client)
 	}
 	return f, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/leak"
 	"github.com/podctl/podctl/internal/serve/daemon"
 )
@@ -103,10 +104,12 @@ func ReadGlobals(c *cli.Context) Globals {
 }
 
 // LeakFinder returns a finder of what sandboxes left that the runtime does not list.
-func (g Globals) LeakFinder(e *Env, client *cri.Client) *leak.Finder {
+func (g Globals) LeakFinder(ctx context.Context, e *Env, client *cri.Client) *leak.Finder {
 	f := &leak.Finder{Client: client, Host: leak.DefaultHost(), Now: e.Now}
-	if g.CgroupRoot == "" { // else several runtimes may have one
-		f.CgroupRoot = host.CgroupRoot(host.RuntimeID(client.Endpoint().Runtime))
+	if g.CgroupRoot == "" { // else several runtimes may have one, as without a fingerprint
+		if runtime, err := owners.Identify(ctx, client); err == nil && runtime.Fingerprint() != "" {
+			f.CgroupRoot = host.CgroupRoot("", runtime.Fingerprint())
+		}
 	}
 	return f
 }
