@@ -111,6 +111,12 @@ func containerID(dir string) (string, bool) {
 	return id, true
 }
 
+// IsContainer reports whether the name of a directory has the id of a container or sandbox.
+func IsContainer(dir string) bool {
+	_, ok := containerID(dir)
+	return ok
+}
+
 // Container returns the path of the cgroup of a container or sandbox, "" if there
 // is none: it does not run, or it runs out of sight.
 func (t *Tree) Container(id string) string { return t.containers[id] }

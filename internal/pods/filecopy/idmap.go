@@ -1,13 +1,16 @@
 package filecopy
 
-import "github.com/podctl/podctl/internal/sys/proc"
+import (
+	"fmt"
+	"strings"
+)
 
 // IDMap maps the user and group ids of a user namespace to those of the host. The zero
 // value maps each to itself.
 type IDMap struct{ UIDs, GIDs []Range }
 
 // Range maps Length ids from Inside in the namespace to those from Outside on the host.
-type Range = proc.IDRange
+type Range struct{ Inside, Outside, Length int }
 
 // overflowID stands for an id that a namespace does not have
 // (/proc/sys/kernel/overflowuid).
@@ -52,4 +55,13 @@ func (m IDMap) Identity() bool {
 }
 
 // readRanges reads /proc/PID/uid_map or gid_map.
-func readRanges(text []byte) ([]Range, error) { return proc.ParseIDMap(string(text)) }
+func readRanges(text []byte) (ranges []Range, err error) {
+	for line := range strings.Lines(string(text)) {
+		var n Range
+		if _, err := fmt.Sscan(line, &n.Inside, &n.Outside, &n.Length); err != nil {
+			return nil, fmt.Errorf("read id map: %w", err)
+		}
+		ranges = append(ranges, n)
+	}
+	return ranges, nil
+}

@@ -1,18 +1,56 @@
 package target
 
 import (
+	"maps"
+	"path"
 	"strings"
 
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// OfCgroup returns the pod of a cgroup, and the container if it is one's.
-func OfCgroup(all []*inventory.Pod, path string) (Target, error) {
-	if t, found := inCgroup(all, path); found {
-		return t, nil
+// Groups are the cgroups of pods by path: those that hold a container of the pod. The UID in the name
+// of a cgroup is no proof: another runtime may have a pod of the same manifest, and a container names
+// cgroups below its own as it likes.
+type Groups map[string]*inventory.Pod
+
+// GroupsOf returns the cgroups of the pods in a tree.
+func GroupsOf(all []*inventory.Pod, tree *cgroup.Tree) Groups {
+	groups := Groups{}
+	for _, p := range all {
+		if p.Runtime == nil {
+			continue
+		}
+		for id := range p.Runtime.IDs() {
+			group := path.Dir(tree.Container(id))
+			if !isPodCgroup(path.Base(group), string(p.GivenUID())) {
+				continue // the parent of several pods
+			}
+			if other, taken := groups[group]; taken && other != p {
+				groups[group] = nil // of two pods of one UID
+				continue
+			}
+			groups[group] = p
+		}
 	}
-	return Target{}, hint.Errorf("podctl pods lists the pods of the runtime; -r names another one", "cgroup %s is of no pod of this runtime", path)
+	maps.DeleteFunc(groups, func(_ string, p *inventory.Pod) bool { return p == nil })
+	return groups
+}
+
+// OfCgroup returns the pod of a cgroup, and the container if it is one's.
+func OfCgroup(all []*inventory.Pod, groups Groups, name string) (Target, error) {
+	below, isFile := strings.CutPrefix(name, cgroup.Mounts)
+	names := []string{below}
+	if _, hierarchy, v1 := strings.Cut(strings.TrimPrefix(below, "/"), "/"); isFile && v1 {
+		names = append(names, "/"+hierarchy)
+	}
+	for _, name := range names {
+		if t, found := inCgroup(all, groups, name); found {
+			return t, nil
+		}
+	}
+	return Target{}, hint.Errorf("podctl pods lists the pods of the runtime; -r names another one", "cgroup %s is of no pod of this runtime", name)
 }
 
 // inCgroup returns what has a cgroup by its path, whose parts are, for instance,
@@ -20,30 +58,24 @@ func OfCgroup(all []*inventory.Pod, path string) (Target, error) {
 //	kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<UID>.slice/cri-containerd-<ID>.scope
 //	kubepods/burstable/pod<UID>/crio-<ID>
 //
-// The outermost part decides, since a container may make cgroups of any name below its
-// own. UIDs may be of several pods, one of which a part below names by an id.
-func inCgroup(all []*inventory.Pod, path string) (Target, bool) {
-	var ofUID []*inventory.Pod
-	for part := range strings.SplitSeq(path, "/") {
-		if len(ofUID) > 0 {
-			if t, found := idIn(ofUID, part); found {
-				return t, true
-			}
-			continue
-		}
+// The outermost id decides, since a container may make cgroups of any name below its own: one that
+// the runtime does not have is of another runtime's container. A path without an id is of the pod
+// whose cgroup it is in.
+func inCgroup(all []*inventory.Pod, groups Groups, name string) (Target, bool) {
+	var pod *inventory.Pod
+	at := ""
+	for part := range strings.SplitSeq(strings.TrimPrefix(name, "/"), "/") {
 		if t, found := idIn(all, part); found {
 			return t, true
 		}
-		for _, p := range all {
-			if isPodCgroup(part, string(p.GivenUID())) {
-				ofUID = append(ofUID, p)
-			}
+		if cgroup.IsContainer(part) {
+			return Target{}, false
+		}
+		if at += "/" + part; pod == nil {
+			pod = groups[at]
 		}
 	}
-	if len(ofUID) != 1 {
-		return Target{}, false
-	}
-	return Target{Pod: ofUID[0]}, true
+	return Target{Pod: pod}, pod != nil
 }
 
 // idIn returns the container or sandbox whose id a part of a path is, or ends with after the

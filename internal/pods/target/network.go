@@ -103,14 +103,14 @@ func OfMappedPort(pods []Mapped, port Port) []Target {
 
 // OfListeners returns the pods and containers of the processes that listen on a port of the
 // node, each once.
-func OfListeners(all []*inventory.Pod, port Port, listeners []Lineage) ([]Target, error) {
+func OfListeners(all []*inventory.Pod, groups Groups, port Port, listeners []Lineage) ([]Target, error) {
 	if len(listeners) == 0 {
 		return nil, hint.Errorf("podctl pods lists the pods of the runtime", "no pod has the host port %s, and no process is seen that listens on it", port)
 	}
 	var found []Target
 	var errs []error
 	for _, l := range listeners {
-		t, err := OfPID(all, l)
+		t, err := OfPID(all, groups, l)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("port %s: %w", port, err))
@@ -126,58 +126,6 @@ func OfListeners(all []*inventory.Pod, port Port, listeners []Lineage) ([]Target
 
 // is reports whether two targets are the same pod and container.
 func (t Target) is(other Target) bool { return t.Pod == other.Pod && t.Container == other.Container }
-
-// OfNetNS returns the pod of a network namespace by its name or path. paths are those of the
-// pods' sandboxes.
-func OfNetNS(paths map[*inventory.Pod]string, name string) (Target, error) {
-	var found []*inventory.Pod
-	for p, path := range paths {
-		if base := path[strings.LastIndex(path, "/")+1:]; path != "" && (base == name || strings.TrimPrefix(path, "/var") == strings.TrimPrefix(name, "/var")) {
-			found = append(found, p)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return Target{}, hint.Errorf("ip netns list; podctl describe POD names that of a pod", "no pod of this runtime has the network namespace %s", name)
-	case 1:
-		return Target{Pod: found[0]}, nil
-	}
-	return Target{}, ambiguous("netns:"+name, cliNames(found))
-}
-
-// IDRange is a range of user ids of the host that the user namespace of a process has.
-type IDRange struct {
-	First, Length int
-	Process       Lineage
-}
-
-// OfUID returns the pod in whose user namespace a user id of the host is.
-func OfUID(all []*inventory.Pod, ranges []IDRange, uid int) (Target, error) {
-	var found []*inventory.Pod
-	var others error
-	for _, r := range ranges {
-		if uid < r.First || uid >= r.First+r.Length {
-			continue
-		}
-		t, err := OfPID(all, r.Process)
-		switch {
-		case err != nil:
-			others = err
-		case !slices.Contains(found, t.Pod):
-			found = append(found, t.Pod)
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return Target{Pod: found[0]}, nil
-	case len(found) > 1:
-		return Target{}, ambiguous(fmt.Sprintf("uid:%d", uid), cliNames(found))
-	case others != nil:
-		return Target{}, fmt.Errorf("uid %d: %w", uid, others)
-	}
-	return Target{}, hint.With(fmt.Errorf("no pod that runs has a user namespace with the host's uid %d", uid),
-		fmt.Sprintf("pods without a user namespace share the host's uids: ps -o pid,cgroup -u %d, then pid:PID", uid))
-}
 
 func cliNames(pods []*inventory.Pod) []string {
 	var names []string

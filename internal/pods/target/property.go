@@ -27,13 +27,11 @@ const (
 	ByCgroup    PropertyKind = "cgroup"
 	ByIP        PropertyKind = "ip"
 	ByPort      PropertyKind = "port"
-	ByUID       PropertyKind = "uid"
-	ByNetNS     PropertyKind = "netns"
 	ByContainer PropertyKind = "container"
 )
 
 // PropertyKinds are all kinds.
-var PropertyKinds = []PropertyKind{ByPID, ByCgroup, ByIP, ByPort, ByUID, ByNetNS, ByContainer}
+var PropertyKinds = []PropertyKind{ByPID, ByCgroup, ByIP, ByPort, ByContainer}
 
 func (p Property) String() string { return string(p.Kind) + ":" + p.Value }
 
@@ -48,7 +46,8 @@ func ParseProperty(word string) (Property, bool) {
 type Process struct {
 	PID  int
 	Comm string
-	// Shim: it is between the runtime and a container. Args are its arguments then.
+	// Shim: it is between the runtime and a container, and beside the runtime. Args are its
+	// arguments then.
 	Shim bool
 	Args []string
 	// Cgroups are its cgroups in all hierarchies, the longest path first.
@@ -60,10 +59,10 @@ type Lineage []Process
 
 // OfPID returns the pod of a process, and the container if it is one's: by its cgroup, or
 // because it is a shim; else that of the nearest parent which has one.
-func OfPID(all []*inventory.Pod, lineage Lineage) (Target, error) {
+func OfPID(all []*inventory.Pod, groups Groups, lineage Lineage) (Target, error) {
 	for _, p := range lineage {
 		for _, cgroup := range p.Cgroups {
-			if t, found := inCgroup(all, cgroup); found {
+			if t, found := inCgroup(all, groups, cgroup); found {
 				return t, nil
 			}
 		}

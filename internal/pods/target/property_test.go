@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
@@ -44,40 +43,41 @@ func text(t Target, err error) string {
 
 func TestPodOfCgroup(t *testing.T) {
 	slice := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + strings.ReplaceAll(webUID, "-", "_") + ".slice"
+	none := func(path string) string {
+		return "cgroup " + path + " is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one"
+	}
+	all := located()
+	groups := Groups{slice: all[0], "/podctl-a1/burstable/pod" + webUID: all[0]}
 	for path, want := range map[string]string{
 		slice: "default/web",
-		slice + "/cri-containerd-" + appID + ".scope":                                    "default/web/app#1",
-		slice + "/crio-" + oldID + ".scope":                                              "default/web/app#0",
-		slice + "/crio-conmon-" + boxID + ".scope":                                       "default/web",
-		slice + "/crio-" + appID + ".scope/container/init":                               "default/web/app#1",
-		"/kubepods.slice/kubepods-pod" + strings.ReplaceAll(webUID, "-", "_") + ".slice": "default/web",
-		"/kubepods/besteffort/pod" + webUID + "/" + appID:                                "default/web/app#1",
-		"/kubepods/pod" + webUID + "/crio-" + boxID:                                      "default/web",
-		"/podctl-a1/burstable/pod" + webUID:                                              "default/web",
-		"/sys/fs/cgroup/memory/kubepods/pod" + webUID:                                    "default/web",
-		"/k8s.io/" + dnsID: "kube/dns/dns#0",
-		"/../../kubepods/pod" + webUID + "/" + strings.Repeat("9f", 32):                           "default/web",
+		slice + "/cri-containerd-" + appID + ".scope":                                             "default/web/app#1",
+		slice + "/crio-" + oldID + ".scope":                                                       "default/web/app#0",
+		slice + "/crio-conmon-" + boxID + ".scope":                                                "default/web",
+		slice + "/crio-" + appID + ".scope/container/init":                                        "default/web/app#1",
+		"/sys/fs/cgroup" + slice:                                                                  "default/web",
+		"/kubepods/besteffort/pod" + webUID + "/" + appID:                                         "default/web/app#1",
+		"/kubepods/pod" + webUID + "/crio-" + boxID:                                               "default/web",
+		"/podctl-a1/burstable/pod" + webUID:                                                       "default/web",
+		"/sys/fs/cgroup/memory/podctl-a1/burstable/pod" + webUID:                                  "default/web",
+		"/k8s.io/" + dnsID:                                                                        "kube/dns/dns#0",
 		"/system.slice/containerd.service/kubepods-besteffort-podx.slice:cri-containerd:" + dnsID: "kube/dns/dns#0",
-		"/kubepods/podweb": "test/bare",
 		// A container names cgroups below its own as it likes.
-		"/kubepods/pod" + webUID + "/" + appID + "/" + dnsID:   "default/web/app#1",
-		"/kubepods/pod" + webUID + "/x/pod" + webUID + dnsID:   "default/web",
-		"/kubepods/pod" + webUID + "/crio-" + dnsID + ".scope": "default/web",
-		"/user.slice/user-0.slice/session-web.scope":           "cgroup /user.slice/user-0.slice/session-web.scope is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one",
-		"": "cgroup  is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one",
+		"/kubepods/pod" + webUID + "/" + appID + "/" + dnsID: "default/web/app#1",
+		"/user.slice/user-0.slice/session-web.scope":         none("/user.slice/user-0.slice/session-web.scope"),
+		"": none(""),
 	} {
-		if got := text(OfCgroup(located(), path)); got != want {
+		if got := text(OfCgroup(all, groups, path)); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", path, got, want)
 		}
 	}
-	// Of two pods of one UID, the container says which one it is.
-	twins := located()
-	twins[1].UID, twins[1].Runtime.UID = types.UID(webUID), webUID
-	if got := text(OfCgroup(twins, "/kubepods/pod"+webUID+"/"+dnsID)); got != "kube/dns/dns#0" {
-		t.Error(got)
-	}
-	if _, err := OfCgroup(twins, "/kubepods/pod"+webUID); err == nil {
-		t.Error("one of two pods")
+	// The UID alone is that of a pod of whichever runtime.
+	for _, path := range []string{
+		"/kubepods/pod" + webUID, "/../../kubepods/pod" + webUID, "/kubepods/podweb", "/k/pod" + webUID + "/" + strings.Repeat("9f", 32),
+		slice + "/crio-" + strings.Repeat("9f", 32) + ".scope",
+	} {
+		if got := text(OfCgroup(all, groups, path)); got != none(path) {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 }
 
@@ -99,7 +99,7 @@ func TestPodOfPID(t *testing.T) {
 			Lineage{{PID: 70, Comm: "crictl", Args: []string{"exec", appID}, Cgroups: []string{"/user.slice"}}, init}},
 		{"of no cgroup that is known", "process 2 (kthreadd) is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one", Lineage{{PID: 2, Comm: "kthreadd"}}},
 	} {
-		if got := text(OfPID(located(), c.lineage)); got != c.want {
+		if got := text(OfPID(located(), nil, c.lineage)); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.rule, got, c.want)
 		}
 	}
@@ -169,45 +169,13 @@ func TestPodsOfListeners(t *testing.T) {
 		{[]Lineage{sshd}, "port 53: process 11 (sshd) is of no pod of this runtime: its cgroup is /system.slice/ssh.service"},
 		{nil, "no pod has the host port 53, and no process is seen that listens on it | podctl pods lists the pods of the runtime"},
 	} {
-		found, err := OfListeners(located(), Port{Number: 53}, c.listeners)
+		found, err := OfListeners(located(), nil, Port{Number: 53}, c.listeners)
 		var names []string
 		for _, f := range found {
 			names = append(names, f.DisplayName())
 		}
 		if got := answer(names, err); got != c.want {
 			t.Errorf("%v:\n got %s\nwant %s", c.listeners, got, c.want)
-		}
-	}
-}
-
-func TestPodOfNetNS(t *testing.T) {
-	all := located()
-	paths := map[*inventory.Pod]string{all[0]: "/var/run/netns/cni-1", all[1]: "", all[2]: "/run/netns/twice", all[3]: "/run/other/twice"}
-	for name, want := range map[string]string{
-		"cni-1": "default/web", "/run/netns/cni-1": "default/web", "/var/run/netns/cni-1": "default/web", "/run/netns/twice": "test/bare",
-		"twice": `"netns:twice" is ambiguous: default/waits, test/bare`,
-		"":      "no pod of this runtime has the network namespace  | ip netns list; podctl describe POD names that of a pod",
-		"cni":   "no pod of this runtime has the network namespace cni | ip netns list; podctl describe POD names that of a pod",
-	} {
-		if got := text(OfNetNS(paths, name)); got != want {
-			t.Errorf("%q:\n got %s\nwant %s", name, got, want)
-		}
-	}
-}
-
-func TestPodOfUID(t *testing.T) {
-	of := func(id string) Lineage { return Lineage{{PID: 9, Comm: "x", Cgroups: []string{"/k8s.io/" + id}}} }
-	ranges := []IDRange{
-		{838860800, 65536, of(appID)}, {838860800, 65536, of(boxID)}, {900000000, 10, of(dnsID)}, {900000005, 1, of(appID)}, {500000, 65536, of("none")},
-	}
-	for uid, want := range map[int]string{
-		838860800: "default/web", 838926335: "default/web", 900000001: "kube/dns",
-		900000005: `"uid:900000005" is ambiguous: default/web, kube/dns`,
-		500001:    "uid 500001: process 9 (x) is of no pod of this runtime: its cgroup is /k8s.io/none",
-		838926336: "no pod that runs has a user namespace with the host's uid 838926336 | pods without a user namespace share the host's uids: ps -o pid,cgroup -u 838926336, then pid:PID",
-	} {
-		if got := text(OfUID(located(), ranges, uid)); got != want {
-			t.Errorf("%d:\n got %s\nwant %s", uid, got, want)
 		}
 	}
 }
@@ -228,12 +196,12 @@ func TestContainerOfID(t *testing.T) {
 }
 
 func TestParseProperty(t *testing.T) {
-	for word, want := range map[string]Property{"pid:12": {ByPID, "12"}, "ip:fd00::1": {ByIP, "fd00::1"}, "cgroup:/a:b": {ByCgroup, "/a:b"}, "uid:": {ByUID, ""}} {
+	for word, want := range map[string]Property{"pid:12": {ByPID, "12"}, "ip:fd00::1": {ByIP, "fd00::1"}, "cgroup:/a:b": {ByCgroup, "/a:b"}, "port:": {ByPort, ""}} {
 		if got, ok := ParseProperty(word); !ok || got != want || got.String() != word {
 			t.Errorf("%s: %v %t", word, got, ok)
 		}
 	}
-	for _, word := range []string{"pid", "web", "default/pid", "8080:80", "web:/etc/hosts", "PID:1", ""} {
+	for _, word := range []string{"pid", "web", "default/pid", "8080:80", "web:/etc/hosts", "PID:1", "uid:1000", ""} {
 		if p, ok := ParseProperty(word); ok {
 			t.Errorf("%s: %v", word, p)
 		}

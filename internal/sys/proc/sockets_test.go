@@ -25,16 +25,3 @@ func TestListenersOfNetworkNamespace(t *testing.T) {
 		t.Error("no error of a process that does not exist")
 	}
 }
-
-func TestUIDMap(t *testing.T) {
-	root := FS(t.TempDir())
-	fake(t, root, 10, map[string]string{"uid_map": "         0  838860800      65536\n     65536  1 2\n"})
-	fake(t, root, 11, map[string]string{"uid_map": "0 x 1\n"})
-	got, err := root.UIDMap(10)
-	if want := []IDRange{{0, 838860800, 65536}, {65536, 1, 2}}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, %v, want %v", got, err, want)
-	}
-	if _, err := root.UIDMap(11); err == nil {
-		t.Error("a map that cannot be read is no error")
-	}
-}

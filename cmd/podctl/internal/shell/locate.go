@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -10,7 +11,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Locate returns the command line with the pods in place that its words name by a property,
@@ -36,8 +41,15 @@ func Locate(e *Env, c *cli.Context, command *cmdline.Command) (*cli.Context, err
 		if err := s.ListAlone(ctx); err != nil {
 			return err
 		}
+		l := &target.Locator{Pods: s.Pods, Client: s.Client, Procs: e.Procs, Cgroups: cgroup.Mounts, Server: cri.ServerOf(s.Client.Endpoint()).PID}
+		if e.Tape != nil {
+			l.HostUnknown = view.ErrNotRecorded
+		}
 		for _, i := range slices.Backward(named) {
-			ids, err := (&locator{ctx, e, s, command.Args}).locate(words[i])
+			ids, err := locate(ctx, l, command.Args, words[i])
+			if invalid, ok := errors.AsType[*target.InvalidError](err); ok {
+				return &UsageError{Message: invalid.Error(), Advice: hint.Of(err)}
+			}
 			if err != nil {
 				return err
 			}
@@ -63,15 +75,15 @@ func withArgs(c *cli.Context, args []string) (*cli.Context, error) {
 }
 
 // locate returns the ids for one word.
-func (l *locator) locate(word string) ([]string, error) {
+func locate(ctx context.Context, l *target.Locator, args cmdline.Args, word string) ([]string, error) {
 	text, path := word, ""
-	if l.args.Of == cmdline.SourceDestination {
+	if args.Of == cmdline.SourceDestination {
 		if text, path = cutPlace(word); path == "" {
 			return []string{word}, nil // the path of a pod that has the name of a property
 		}
 	}
 	p, _ := target.ParseProperty(text)
-	found, err := l.find(p)
+	found, err := l.Find(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -79,16 +91,16 @@ func (l *locator) locate(word string) ([]string, error) {
 	for _, t := range found {
 		id := t.Pod.CLINameByID()
 		switch {
-		case l.args.ByName:
+		case args.ByName:
 			id = t.Pod.CLIName()
-		case t.Container != nil && l.args.Of != cmdline.Pod:
+		case t.Container != nil && args.Of != cmdline.Pod:
 			id = t.Container.ID
 		}
 		if !slices.Contains(words, id+path) {
 			words, names = append(words, id+path), append(names, t.CLIName())
 		}
 	}
-	if several := l.args.Many && l.args.Patterns; len(words) > 1 && !several {
+	if several := args.Many && args.Patterns; len(words) > 1 && !several {
 		return nil, fmt.Errorf("%q is ambiguous: %s", text, strings.Join(names, ", "))
 	}
 	return words, nil

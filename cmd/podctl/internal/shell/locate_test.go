@@ -35,3 +35,14 @@ func TestWithArgsKeepsFlags(t *testing.T) {
 		t.Errorf("%v, ran %t", err, ran)
 	}
 }
+
+func TestCutPlace(t *testing.T) {
+	for word, want := range map[string][2]string{
+		"pid:12:/etc/hosts": {"pid:12", ":/etc/hosts"}, "ip:10.0.0.1:a:b": {"ip:10.0.0.1", ":a:b"}, "ip:[fd00::1]:/a": {"ip:[fd00::1]", ":/a"},
+		"pid:hosts": {"pid:hosts", ""}, "pid::x": {"pid::x", ""}, "cgroup:/a/b:c": {"cgroup:/a/b", ":c"},
+	} {
+		if property, path := cutPlace(word); property != want[0] || path != want[1] {
+			t.Errorf("%s: %q %q, want %q", word, property, path, want)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/cgroup"
+	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/internal/sys/proc"
+)
+
+// Locator finds pods by properties: it reads what these depend on.
+type Locator struct {
+	Pods   []*inventory.Pod
+	Client *cri.Client
+	Procs  proc.FS
+	// Cgroups is where the hierarchies are mounted.
+	Cgroups string
+	// HostUnknown is why nothing is known of the runtime's host, nil if it is this one.
+	HostUnknown error
+	// Server is the PID of the runtime's process, 0 if that is not known.
+	Server int
+	// groups are read for the first property that they decide.
+	groups Groups
+}
+
+// InvalidError is a property of a form that names nothing.
+type InvalidError struct{ Text string }
+
+func (e *InvalidError) Error() string { return e.Text }
+
+// Find returns the pods and containers that a property names: several of a port only.
+func (l *Locator) Find(ctx context.Context, p Property) ([]Target, error) {
+	one := func(t Target, err error) ([]Target, error) { return []Target{t}, err }
+	if p.Value == "" {
+		return nil, hint.With(&InvalidError{p.String() + " names no pod"}, "podctl help targets")
+	}
+	switch p.Kind {
+	case ByPID:
+		return one(l.byPID(p.Value))
+	case ByIP:
+		return one(l.byIP(ctx, p.Value))
+	case ByPort:
+		return l.byPort(ctx, p.Value)
+	case ByCgroup:
+		return one(OfCgroup(l.Pods, l.podGroups(), p.Value))
+	case ByContainer:
+		return one(OfContainerID(l.Pods, p.Value))
+	}
+	return nil, fmt.Errorf("%s: unknown property", p)
+}
+
+// podGroups returns the cgroups of the pods; none where they cannot be read, so that a pod is found by
+// the ids of its containers alone.
+func (l *Locator) podGroups() Groups {
+	if l.groups == nil && l.HostUnknown == nil {
+		if tree, err := cgroup.Scan(l.Cgroups); err == nil {
+			l.groups = GroupsOf(l.Pods, tree)
+		}
+	}
+	return l.groups
+}
+
+func (l *Locator) byPID(text string) (t Target, err error) {
+	pid, err := strconv.Atoi(text)
+	if err != nil || pid <= 0 {
+		return t, &InvalidError{"pid:" + text + " is not a PID"}
+	}
+	lineage, err := l.lineage(pid)
+	switch {
+	case errors.Is(err, proc.ErrGone):
+		return t, hint.With(err, "a PID as ps shows it on this host, not inside the container")
+	case err != nil:
+		return t, err
+	}
+	return OfPID(l.Pods, l.podGroups(), lineage)
+}
+
+// maxLineage is how many parents of a process are read.
+const maxLineage = 64
+
+// lineage reads a process and its parents but the first of all.
+func (l *Locator) lineage(pid int) (Lineage, error) {
+	var all Lineage
+	for len(all) < maxLineage && (pid > 1 || len(all) == 0) {
+		p, err := l.Procs.Read(pid)
+		if err != nil {
+			if len(all) > 0 {
+				break // it has ended meanwhile, or is not visible
+			}
+			return nil, err
+		}
+		of := Process{PID: pid, Comm: p.Comm}
+		cgroups, err := l.Procs.Cgroups(pid)
+		if err != nil && len(all) == 0 {
+			return nil, err
+		}
+		for _, c := range cgroups {
+			of.Cgroups = append(of.Cgroups, c.Path)
+		}
+		if p.IsShim() && l.Server != 0 {
+			of.Shim, _ = l.Procs.Beside(p, l.Server) // its cgroup may do
+			of.Args, _ = l.Procs.Command(pid)
+		}
+		slices.SortStableFunc(of.Cgroups, func(a, b string) int { return len(b) - len(a) })
+		all, pid = append(all, of), p.Parent
+	}
+	return all, nil
+}
+
+// onHost is a process in the namespaces of the host: the first one, unless it is not visible.
+func (l *Locator) onHost() int {
+	if _, err := l.Procs.Namespace(1, "user"); err == nil {
+		return 1
+	}
+	return os.Getpid()
+}
+
+func (l *Locator) byIP(ctx context.Context, text string) (t Target, err error) {
+	ip, err := ParseIP(text)
+	if err != nil {
+		return t, &InvalidError{"ip:" + text + " is not an IP address"}
+	}
+	var pods []Addresses
+	inventory.ReadStatuses(ctx, l.Pods, l.Client, true)
+	var unread []error
+	for _, p := range l.Pods {
+		switch {
+		case p.Unread != nil:
+			unread = append(unread, fmt.Errorf("the address of %s is not known: %w", p.DisplayName(), p.Unread))
+		case p.Status != nil && p.SandboxReady():
+			pods = append(pods, Addresses{Pod: p, IPs: p.Status.IPs, HostNetwork: p.Status.Sandboxes[0].HostNetwork})
+		}
+	}
+	var node []netip.Addr
+	var addresses []net.Addr // without them no pod is the only one of an address
+	if l.HostUnknown == nil {
+		addresses, _ = net.InterfaceAddrs()
+	}
+	for _, a := range addresses {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			node = append(node, prefix.Addr().Unmap())
+		}
+	}
+	t, err = OfIP(pods, node, ip)
+	return t, unlessRead(err, unread)
+}
+
+// unlessRead adds to the error of a pod that was not found which pods were not read.
+func unlessRead(err error, unread []error) error {
+	if err == nil || len(unread) == 0 {
+		return err
+	}
+	return errors.Join(append([]error{err}, unread...)...)
+}
+
+func (l *Locator) byPort(ctx context.Context, text string) ([]Target, error) {
+	port, err := ParsePort(text)
+	if err != nil {
+		return nil, &InvalidError{fmt.Sprintf("port:%s: %v", text, err)}
+	}
+	ready := l.ready()
+	mapped := make([]Mapped, len(ready))
+	unread := l.ask(ctx, ready, func(ctx context.Context, i int) (err error) {
+		mapped[i].Pod = ready[i]
+		mapped[i].Ports, err = l.Client.HostPorts(ctx, ready[i].ReadySandbox())
+		return err
+	})
+	if found := OfMappedPort(mapped, port); len(found) > 0 {
+		return found, nil
+	}
+	listeners, err := l.listeners(port)
+	if err != nil {
+		return nil, err
+	}
+	found, err := OfListeners(l.Pods, l.podGroups(), port, listeners)
+	return found, unlessRead(err, unread)
+}
+
+// listeners returns the processes that listen on a port of the host.
+func (l *Locator) listeners(port Port) ([]Lineage, error) {
+	if l.HostUnknown != nil {
+		return nil, fmt.Errorf("processes that listen: %w", l.HostUnknown)
+	}
+	sockets, err := l.Procs.Listeners(l.onHost())
+	if err != nil {
+		return nil, err
+	}
+	listens := map[uint32]bool{}
+	for _, s := range sockets {
+		if int32(s.Port) == port.Number && (port.Protocol == "" || port.Protocol == v1.Protocol(s.Protocol)) {
+			listens[s.Inode] = true
+		}
+	}
+	if len(listens) == 0 {
+		return nil, nil
+	}
+	pids, err := l.Procs.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	var found []Lineage
+	for _, pid := range pids {
+		for _, inode := range l.Procs.Sockets(pid) {
+			if listens[inode] {
+				if lineage, err := l.lineage(pid); err == nil {
+					found = append(found, lineage)
+				}
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
+// ready are the pods that have a network: a sandbox of theirs is ready.
+func (l *Locator) ready() []*inventory.Pod {
+	var ready []*inventory.Pod
+	for _, p := range l.Pods {
+		if p.SandboxReady() {
+			ready = append(ready, p)
+		}
+	}
+	return ready
+}
+
+// ask reads something of each pod, and returns which could not be read.
+func (l *Locator) ask(ctx context.Context, pods []*inventory.Pod, read func(ctx context.Context, i int) error) []error {
+	var unread []error
+	for i, err := range cri.ReadEach(ctx, len(pods), read) {
+		if err != nil && !errors.Is(err, cri.ErrNotFound) {
+			unread = append(unread, fmt.Errorf("pod %s is not read: %w", pods[i].DisplayName(), err))
+		}
+	}
+	return unread
+}
