@@ -29,6 +29,7 @@ type Unread struct {
 
 // Use is one reason for which an image is in use.
 type Use struct {
+	// Namespace and Pod are "" for a container of another client of containerd.
 	Namespace, Pod string
 	// Container is the container's name, "" if the image is only named by the pod's
 	// spec.
@@ -40,8 +41,19 @@ type Use struct {
 	Volume bool
 }
 
+// User is the pod, NAMESPACE/POD, or a container of no pod.
+func (u Use) User() string {
+	if u.Pod == "" {
+		return "container " + pod.ShortID(u.ID)
+	}
+	return pod.DisplayName(u.Namespace, u.Pod)
+}
+
 // DisplayName is NAMESPACE/POD, with /CONTAINER if there is one.
 func (u Use) DisplayName() string {
+	if u.Pod == "" {
+		return u.User()
+	}
 	name := pod.DisplayName(u.Namespace, u.Pod)
 	if u.Container != "" {
 		name += "/" + u.Container

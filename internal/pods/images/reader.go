@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"google.golang.org/grpc"
+
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -16,6 +18,7 @@ type Runtime interface {
 	Version(ctx context.Context) (cri.Version, error)
 	ContainerStatus(ctx context.Context, id string) (*pod.ContainerStatus, error)
 	SandboxImage(ctx context.Context) (string, error)
+	ImageConn() grpc.ClientConnInterface
 }
 
 var _ Runtime = (*cri.Client)(nil)
@@ -27,8 +30,8 @@ type Reader struct {
 	mounted map[string][]string
 }
 
-// Read lists the images and joins them with the pods that list returns, and with
-// containers that are in no pod. list calls the ListPods of the runtime. The images are
+// Read lists the images and joins them with the pods that list returns, with
+// containers that are in no pod, and with those of other clients of containerd. list calls the ListPods of the runtime. The images are
 // listed first: one that is pulled for a container that is created meanwhile is then not
 // in the list. An error means that no image may be taken for unused; unread are the
 // containers that may mount any of them.
@@ -46,10 +49,14 @@ func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Co
 		return nil, nil, err
 	}
 	pods = slices.Concat(pods, runtime.Strays())
+	others, err := outside(ctx, runtime.ImageConn(), pods)
+	if err != nil {
+		return nil, nil, err
+	}
 	if unread, err = r.readMounts(ctx, runtime, pods); err != nil {
 		return nil, nil, err
 	}
-	all = Join(held, pods, r.mounted)
+	all = Join(held, append(pods, others), r.mounted)
 	for _, i := range all {
 		i.Pinned = i.Pinned || sandboxes != "" && i.HasName(sandboxes)
 	}

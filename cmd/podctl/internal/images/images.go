@@ -36,8 +36,9 @@ func imagesCommand(e *shell.Env) *cmdline.Command {
 		Data:    []any{imageData{}, imageUser{}, pullingData{}, layerData{}},
 		Description: "A name without a tag stands for all tags of the repository. SIZE is the runtime's: layers\n" +
 			"that images share count for each of them, because the CRI does not report layers. USED BY names\n" +
-			"the pods with a container of the image or an image volume, and those whose spec names it; the\n" +
-			"number in brackets counts containers. (pinned) marks images that the runtime asks to keep.\n" +
+			"the pods with a container of the image or an image volume, and those whose spec names it, and\n" +
+			"containers that another client has in containerd's namespace k8s.io; the number in brackets\n" +
+			"counts containers. (pinned) marks images that the runtime asks to keep.\n" +
 			"--pulling lists the pulls in flight of all clients, by the API of containerd: the bytes\n" +
 			"that are there, RATE per second, and the pods with a container of the repository that does not\n" +
 			"run. The tag is not known before the end of a pull. CRI-O does not report its pulls: listed are\n" +
@@ -102,7 +103,7 @@ type imageData struct {
 
 // imageUser is a container or a pod that uses an image.
 type imageUser struct {
-	Namespace string `json:"namespace"`           // of the pod
+	Namespace string `json:"namespace"`           // of the pod, "" for a container of no pod: ctr, nerdctl -n k8s.io
 	Pod       string `json:"pod"`                 // its name
 	Container string `json:"container,omitempty"` // missing if only the pod's spec names the image
 	ID        string `json:"id,omitempty"`        // of the container

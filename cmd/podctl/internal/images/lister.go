@@ -86,12 +86,12 @@ func shortImageID(id string, full bool) string {
 	return pod.ShortID(strings.TrimPrefix(id, "sha256:"))
 }
 
-// usersText names the pods that use an image, each once.
+// usersText names the pods, and the containers of no pod, that use an image, each once.
 func usersText(uses []images.Use) string {
 	var names []string
 	counts := map[string]int{}
 	for _, u := range uses {
-		name := pod.DisplayName(u.Namespace, u.Pod)
+		name := u.User()
 		if counts[name]++; counts[name] == 1 {
 			names = append(names, name)
 		}

@@ -33,8 +33,9 @@ func pruneCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.ChangesUnless("dry-run"),
 		Aliases: []string{"image prune"},
 		Data:    []any{removedImage{}},
-		Description: "Lists the images that no container, image volume or known pod spec uses and that the runtime does\n" +
-			"not ask to keep, asks, and removes them. Containers and sandboxes are never removed: they belong\n" +
+		Description: "Lists the images that no container, image volume or known pod spec uses, nor a container of\n" +
+			"another client in containerd's namespace k8s.io, and that the runtime does not ask to keep, asks,\n" +
+			"and removes them. Containers and sandboxes are never removed: they belong\n" +
 			"to the program that created them; see podctl orphans and podctl rm.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: []cli.Flag{
