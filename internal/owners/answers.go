@@ -10,7 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/owner"
-	desired "github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -56,7 +56,7 @@ const (
 // Source is a source of desired pods, beside podctl processes and the kubelet, and its
 // answer.
 type Source struct {
-	desired.Answer
+	sources.Answer
 	Kind SourceKind
 	// Named: the user named it, rather than that it was found.
 	Named bool

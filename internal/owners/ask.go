@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/owner"
-	desired "github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -45,8 +45,8 @@ type Asker struct {
 	// Kubelet, and the sources beside it: the kubelet and the cluster that the user named,
 	// manifests, a kubelet's static pod directory.
 	Kubelet    KubeletQuestion
-	Sources    desired.Sources
-	Cluster    *desired.Cluster
+	Sources    sources.Sources
+	Cluster    *sources.Cluster
 	Files      []string
 	StaticPods string
 	// ElsewhereOnly: processes of the runtime's own directory are left out, where their locks

@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/owner"
-	desired "github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/owners/sources"
 )
 
 // Saved are Answers in a form that can be stored in a file. Errors are texts.
@@ -149,7 +149,7 @@ func (s Saved) Answers() *Answers {
 	}
 	for _, of := range s.Sources {
 		a.Sources = append(a.Sources, Source{
-			Answer: desired.Answer{Source: of.Source, Pods: present(of.Pods), ByName: of.ByName, MadeUp: of.MadeUp, Err: errorOf(of.Err)}, Kind: of.Kind, Named: of.Named,
+			Answer: sources.Answer{Source: of.Source, Pods: present(of.Pods), ByName: of.ByName, MadeUp: of.MadeUp, Err: errorOf(of.Err)}, Kind: of.Kind, Named: of.Named,
 		})
 	}
 	for _, n := range s.Names {

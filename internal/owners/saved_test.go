@@ -13,7 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/owner"
-	desired "github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -56,7 +56,7 @@ func TestStoredAnswersLeadToTheSameVerdicts(t *testing.T) {
 		"a kubelet":         {Kubelet: present},
 		"a kubelet unread":  {Kubelet: unread},
 		"a kubelet unseen":  {Kubelet: Kubelet{FindErr: silent, Unsettled: silent}},
-		"a static source":   {Sources: []Source{{Answer: desired.Answer{Source: "dir", Pods: []*v1.Pod{object("uid-lost", "lost")}}, Kind: FromStatic}, {Answer: desired.Answer{Source: "cluster", Err: silent}, Kind: FromCluster}}},
+		"a static source":   {Sources: []Source{{Answer: sources.Answer{Source: "dir", Pods: []*v1.Pod{object("uid-lost", "lost")}}, Kind: FromStatic}, {Answer: sources.Answer{Source: "cluster", Err: silent}, Kind: FromCluster}}},
 		"a name that is":    {names: map[string]nameHolder{pods[3].FullName(): {Process: agent, silent: true}}},
 		"a killed instance": {Unseen: silent, Exited: map[string]owner.Exit{"run-1": {At: time.Unix(7, 0), ID: pods[2].Sandboxes[0].OwnerID}}},
 		"unread locks":      {Unread: silent},

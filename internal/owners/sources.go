@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/owners/kubelet"
-	desired "github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
@@ -39,16 +39,16 @@ func (a *Asker) askSources(ctx context.Context, answers *Answers) error {
 	}
 	asked := make([]Source, 0, len(a.Files)+2)
 	var asking sync.WaitGroup
-	ask := func(s Source, question func() desired.Answer) {
+	ask := func(s Source, question func() sources.Answer) {
 		asked = append(asked, s)
 		at := &asked[len(asked)-1] // which stays there: asked has room for all
 		asking.Go(func() { at.Answer = question() })
 	}
 	for _, path := range a.Files {
-		ask(Source{Kind: FromFile, Named: true}, func() desired.Answer { return desired.Files(ctx, nil, path) })
+		ask(Source{Kind: FromFile, Named: true}, func() sources.Answer { return sources.Files(ctx, nil, path) })
 	}
 	if a.Cluster != nil {
-		ask(Source{Kind: FromCluster, Named: true}, func() desired.Answer { return a.Cluster.Pods(ctx, node) })
+		ask(Source{Kind: FromCluster, Named: true}, func() sources.Answer { return a.Cluster.Pods(ctx, node) })
 	}
 	question := kubelet.Question{StaticPods: a.StaticPods, NodeName: node, CountUndesired: a.CountUndesired}
 	switch {
@@ -66,7 +66,7 @@ func (a *Asker) askSources(ctx context.Context, answers *Answers) error {
 		dir = k.Process.StaticPods()
 	}
 	if dir != "" { // after the kubelet answered: it names each pod of its directory by then
-		asked = append(asked, Source{Answer: desired.Static(dir, node), Kind: FromStatic, Named: a.StaticPods != ""})
+		asked = append(asked, Source{Answer: sources.Static(dir, node), Kind: FromStatic, Named: a.StaticPods != ""})
 	}
 	answers.Sources = asked
 	return nil

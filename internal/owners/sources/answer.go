@@ -1,4 +1,4 @@
-package desired
+package sources
 
 import (
 	v1 "k8s.io/api/core/v1"

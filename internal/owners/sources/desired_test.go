@@ -1,4 +1,4 @@
-package desired_test
+package sources_test
 
 import (
 	"encoding/json"
@@ -30,7 +30,7 @@ func write(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-func names(a desired.Answer) []string {
+func names(a sources.Answer) []string {
 	var all []string
 	for _, p := range a.Pods {
 		all = append(all, p.Namespace+"/"+p.Name+" "+string(p.UID))
@@ -44,11 +44,11 @@ const web = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers
 func TestStatic(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "web.yaml", web)
-	if a := desired.Static(dir, "Node-1"); a.Err != nil || !a.ByName || a.Source != dir || !slices.Equal(names(a), []string{"default/web-node-1 "}) {
+	if a := sources.Static(dir, "Node-1"); a.Err != nil || !a.ByName || a.Source != dir || !slices.Equal(names(a), []string{"default/web-node-1 "}) {
 		t.Errorf("got %+v", a)
 	}
 	write(t, dir, "broken", "a: [")
-	if a := desired.Static(dir, "Node-1"); a.Err == nil || len(a.Pods) > 0 {
+	if a := sources.Static(dir, "Node-1"); a.Err == nil || len(a.Pods) > 0 {
 		t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
 	}
 }
@@ -57,11 +57,11 @@ func TestStatic(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := write(t, dir, "good.yaml", strings.Replace(web, "spec: {", "spec: {volumes: [{name: v, nfs: {server: s, path: /p}}], ", 1))
-	if a := desired.Files(t.Context(), nil, good); a.Err != nil || len(a.Pods) != 1 || a.Pods[0].UID == "" || !a.MadeUp[a.Pods[0].UID] {
+	if a := sources.Files(t.Context(), nil, good); a.Err != nil || len(a.Pods) != 1 || a.Pods[0].UID == "" || !a.MadeUp[a.Pods[0].UID] {
 		t.Errorf("got %+v", a)
 	}
 	bad := write(t, dir, "bad.yaml", strings.Replace(web, "image", "imgae", 1))
-	if a := desired.Files(t.Context(), nil, good, bad); a.Err == nil || len(a.Pods) > 0 {
+	if a := sources.Files(t.Context(), nil, good, bad); a.Err == nil || len(a.Pods) > 0 {
 		t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
 	}
 }
@@ -92,7 +92,7 @@ func podsServer(t *testing.T, start func(http.Handler) *httptest.Server, token s
 
 func TestKubelet(t *testing.T) {
 	s, asked := podsServer(t, httptest.NewServer, "")
-	a := desired.Kubelet(kubelet.Options{URL: s.URL + "/"}.Ask(t.Context(), nil, kubelet.Question{}))
+	a := sources.Kubelet(kubelet.Options{URL: s.URL + "/"}.Ask(t.Context(), nil, kubelet.Question{}))
 	if a.Err != nil || a.ByName {
 		t.Fatalf("got %+v", a)
 	}
@@ -107,10 +107,10 @@ func TestKubelet(t *testing.T) {
 func TestKubeletToken(t *testing.T) {
 	s, _ := podsServer(t, httptest.NewTLSServer, "secret")
 	token := write(t, t.TempDir(), "token", "secret\n")
-	if a := desired.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token}.Ask(t.Context(), nil, kubelet.Question{})); a.Err != nil || len(a.Pods) != 2 {
+	if a := sources.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token}.Ask(t.Context(), nil, kubelet.Question{})); a.Err != nil || len(a.Pods) != 2 {
 		t.Errorf("with the token: %+v", a)
 	}
-	a := desired.Kubelet(kubelet.Options{URL: s.URL}.Ask(t.Context(), nil, kubelet.Question{}))
+	a := sources.Kubelet(kubelet.Options{URL: s.URL}.Ask(t.Context(), nil, kubelet.Question{}))
 	if a.Err == nil || len(a.Pods) > 0 || strings.Contains(a.Err.Error(), "secret") {
 		t.Errorf("without the token: %+v", a)
 	}
@@ -119,7 +119,7 @@ func TestKubeletToken(t *testing.T) {
 func TestKubeletTokenRequiresHTTPS(t *testing.T) {
 	plain, asked := podsServer(t, httptest.NewServer, "")
 	token := write(t, t.TempDir(), "token", "secret")
-	if a := desired.Kubelet(kubelet.Options{URL: plain.URL, TokenFile: token}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(*asked) > 0 {
+	if a := sources.Kubelet(kubelet.Options{URL: plain.URL, TokenFile: token}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(*asked) > 0 {
 		t.Errorf("by http: %v, asked %q", a.Err, *asked)
 	}
 	// An unverified certificate is accepted on the loopback only; with a CA it is
@@ -128,12 +128,12 @@ func TestKubeletTokenRequiresHTTPS(t *testing.T) {
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()
 	ca := write(t, t.TempDir(), "ca", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
-	if a := desired.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token, CAFile: ca}.Ask(t.Context(), nil, kubelet.Question{})); a.Err != nil {
+	if a := sources.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token, CAFile: ca}.Ask(t.Context(), nil, kubelet.Question{})); a.Err != nil {
 		t.Errorf("with its own CA: %v", a.Err)
 	}
 	asked2 := len(*asked)
 	wrong := write(t, t.TempDir(), "ca", "nothing")
-	if a := desired.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token, CAFile: wrong}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(*asked) != asked2 {
+	if a := sources.Kubelet(kubelet.Options{URL: s.URL, TokenFile: token, CAFile: wrong}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(*asked) != asked2 {
 		t.Errorf("with a CA file of no use: %v", a.Err)
 	}
 }
@@ -149,7 +149,7 @@ func TestKubeletAnswerMustBePodList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(handler)
 			defer s.Close()
-			if a := desired.Kubelet(kubelet.Options{URL: s.URL}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(a.Pods) > 0 {
+			if a := sources.Kubelet(kubelet.Options{URL: s.URL}.Ask(t.Context(), nil, kubelet.Question{})); a.Err == nil || len(a.Pods) > 0 {
 				t.Errorf("got %d pods, error %v; want an error only", len(a.Pods), a.Err)
 			}
 		})
@@ -157,12 +157,12 @@ func TestKubeletAnswerMustBePodList(t *testing.T) {
 }
 
 // clusterAt is the cluster of a server.
-func clusterAt(t *testing.T, url string) *desired.Cluster {
+func clusterAt(t *testing.T, url string) *sources.Cluster {
 	t.Helper()
 	kubeconfig := write(t, t.TempDir(), "config", fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a",
 		"clusters":[{"name":"a","cluster":{"server":%q}}],"users":[{"name":"a","user":{}}],
 		"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}]}`, url))
-	c, err := desired.OpenCluster(kubeconfig)
+	c, err := sources.OpenCluster(kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,12 +242,12 @@ func TestNodeName(t *testing.T) {
 	for _, c := range []struct{ named, kubelets, want string }{
 		{"Named", "override", "Named"}, {"", "Override ", "override"}, {"", "", strings.ToLower(strings.TrimSpace(host))},
 	} {
-		got, err := desired.Sources{Node: c.named}.NodeName(&kubelet.Process{NodeName: c.kubelets})
+		got, err := sources.Sources{Node: c.named}.NodeName(&kubelet.Process{NodeName: c.kubelets})
 		if err != nil || got != c.want {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}
 	}
-	if got, err := (desired.Sources{}).NodeName(nil); err != nil || got != strings.ToLower(host) {
+	if got, err := (sources.Sources{}).NodeName(nil); err != nil || got != strings.ToLower(host) {
 		t.Errorf("without a kubelet: %q, %v", got, err)
 	}
 }
@@ -256,11 +256,11 @@ func TestErrorsHidePasswordOfURL(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	address := strings.Replace(server.URL, "http://", "http://me:hunter2@", 1)
-	answers := map[string]desired.Answer{
-		"manifests": desired.Files(t.Context(), nil, address),
-		"no server": desired.Files(t.Context(), nil, "http://me:hunter2@127.0.0.1:1/x"),
-		"malformed": desired.Files(t.Context(), nil, "http://me:hunter2@[x"),
-		"kubelet":   desired.Kubelet(kubelet.Options{URL: address}.Ask(t.Context(), nil, kubelet.Question{})),
+	answers := map[string]sources.Answer{
+		"manifests": sources.Files(t.Context(), nil, address),
+		"no server": sources.Files(t.Context(), nil, "http://me:hunter2@127.0.0.1:1/x"),
+		"malformed": sources.Files(t.Context(), nil, "http://me:hunter2@[x"),
+		"kubelet":   sources.Kubelet(kubelet.Options{URL: address}.Ask(t.Context(), nil, kubelet.Question{})),
 	}
 	for name, a := range answers {
 		if text := fmt.Sprint(a.Source, a.Err); a.Err == nil || strings.Contains(text, "hunter2") {

@@ -1,4 +1,4 @@
-// Package desired asks all sources for the pods that are desired on this node.
+// Package sources asks all sources for the pods that are desired on this node.
 //
 //	Files    manifests that the user names           ┐
 //	Static   a kubelet's static pod directory        │
@@ -13,4 +13,4 @@
 // ends. Nothing is kept.
 //
 // Differs from the kubelet in: nothing here is a part of it.
-package desired
+package sources

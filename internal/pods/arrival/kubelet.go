@@ -10,9 +10,9 @@ import (
 
 // askKubelet asks the kubelet that uses the runtime for its pods. What a part of them
 // requests says nothing about what is free.
-func askKubelet(ctx context.Context, p *kubelet.Process) desired.Answer {
+func askKubelet(ctx context.Context, p *kubelet.Process) sources.Answer {
 	answer := p.Ask(ctx, kubelet.Question{})
-	a := desired.Kubelet(answer)
+	a := sources.Kubelet(answer)
 	if a.Err == nil && answer.Incomplete != nil {
 		a.Pods, a.Err = nil, hint.With(answer.Incomplete, nameSources)
 	}

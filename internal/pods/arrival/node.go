@@ -38,7 +38,7 @@ type Source struct {
 type Options struct {
 	// Sources are the kubelet and the cluster that were named, NodePods are
 	// manifests of pods on the node.
-	Sources  desired.Sources
+	Sources  sources.Sources
 	NodePods []string
 	// Allocatable replaces amounts of what is allocatable; Reserved is subtracted
 	// from this machine's capacity.
@@ -95,13 +95,13 @@ func Read(ctx context.Context, o Options) (*Node, error) {
 }
 
 // ask asks all sources for the pods on the node. Several may name one pod.
-func (n *Node) ask(ctx context.Context, o Options, cluster *desired.Cluster, node string) error {
+func (n *Node) ask(ctx context.Context, o Options, cluster *sources.Cluster, node string) error {
 	answers := o.Sources.Answers(ctx, cluster, node)
 	if n.kubelet != nil && !o.named() {
 		answers = append(answers, askKubelet(ctx, n.kubelet))
 	}
 	if len(o.NodePods) > 0 {
-		answers = append(answers, desired.Files(ctx, nil, o.NodePods...))
+		answers = append(answers, sources.Files(ctx, nil, o.NodePods...))
 	}
 	if len(answers) == 0 {
 		stranded, err := o.KubeletPods(ctx)

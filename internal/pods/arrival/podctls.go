@@ -15,7 +15,7 @@ import (
 
 // askPodctls asks the live podctl processes for their desired pods, and for what
 // is allocatable where one of them limits that.
-func (n *Node) askPodctls(ctx context.Context, o Options) ([]desired.Answer, error) {
+func (n *Node) askPodctls(ctx context.Context, o Options) ([]sources.Answer, error) {
 	podctls, err := o.Podctls(ctx)
 	if err != nil {
 		return nil, err
@@ -24,9 +24,9 @@ func (n *Node) askPodctls(ctx context.Context, o Options) ([]desired.Answer, err
 		return nil, err
 	}
 	n.Object.Spec.Taints = []v1.Taint{} // podctl has none
-	var answers []desired.Answer
+	var answers []sources.Answer
 	for _, c := range podctls {
-		a := desired.Answer{Source: c.Instance()}
+		a := sources.Answer{Source: c.Instance()}
 		a.Pods, a.Err = desiredBy(ctx, c)
 		answers = append(answers, a)
 	}

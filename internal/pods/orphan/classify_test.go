@@ -47,7 +47,7 @@ func factsOf(pods []*pod.Pod, answers *owners.Answers) Facts {
 }
 
 // source is a source that answered.
-func source(a desired.Answer) owners.Source { return owners.Source{Answer: a} }
+func source(a sources.Answer) owners.Source { return owners.Source{Answer: a} }
 
 func orphanExamples() Facts {
 	noSandbox := listed("loose", "", pod.Running, pod.Running)
@@ -72,8 +72,8 @@ func orphanExamples() Facts {
 		},
 		Kubelet: owners.Kubelet{Answer: kubelet.Answer{Source: "kubelet", Pods: []*v1.Pod{wantedOne("wanted", "uid-wanted"), wantedOne("taken", "uid-new"), wantedOne("begins", "uid-begins")}}},
 		Sources: []owners.Source{
-			source(desired.Answer{Source: "/manifests", ByName: true, Pods: []*v1.Pod{wantedOne("static-node", "")}}),
-			source(desired.Answer{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("filed", "uid-hash"), wantedOne("filed-before", "uid-hash2")}, MadeUp: map[types.UID]bool{"uid-hash": true, "uid-hash2": true}}),
+			source(sources.Answer{Source: "/manifests", ByName: true, Pods: []*v1.Pod{wantedOne("static-node", "")}}),
+			source(sources.Answer{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("filed", "uid-hash"), wantedOne("filed-before", "uid-hash2")}, MadeUp: map[types.UID]bool{"uid-hash": true, "uid-hash2": true}}),
 		},
 		Exited: map[string]owner.Exit{"run-dead": {At: lunch.Add(-72 * time.Hour)}},
 	})
@@ -118,7 +118,7 @@ func TestBarePodKeepsWhatHasItsUID(t *testing.T) {
 	if got := Classify(f).Orphans; len(got) != 1 || got[0].Dir != nil {
 		t.Errorf("orphans: %v, want the pod alone", got)
 	}
-	f = factsOf([]*pod.Pod{bare}, &owners.Answers{Sources: []owners.Source{source(desired.Answer{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("other", "u")}})}})
+	f = factsOf([]*pod.Pod{bare}, &owners.Answers{Sources: []owners.Source{source(sources.Answer{Source: "a.yaml", Pods: []*v1.Pod{wantedOne("other", "u")}})}})
 	if got := Classify(f).Orphans; len(got) > 0 {
 		t.Errorf("orphans: %v although a source desires the UID", got)
 	}
@@ -140,7 +140,7 @@ func TestClassifyNamesEachPlantedOrphanOnceAndNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var dirs []Dir
 		var listedPods []*pod.Pod
-		answers := make([]desired.Answer, 4)
+		answers := make([]sources.Answer, 4)
 		for i := range answers {
 			answers[i].Source = fmt.Sprint("source ", i)
 		}

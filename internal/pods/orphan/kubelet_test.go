@@ -102,7 +102,7 @@ func TestKubeletsPodWithTheUIDOfAPodOfPodctlsIsTheKubelets(t *testing.T) {
 // said which one it desires.
 func TestEarlierPodOfAStaticPodsNameIsTerminating(t *testing.T) {
 	held := []*pod.Pod{listed("web", "", pod.Running, pod.Running)}
-	static := desired.Answer{Source: "static", ByName: true, Pods: []*v1.Pod{wantedOne("web", "made-up")}}
+	static := sources.Answer{Source: "static", ByName: true, Pods: []*v1.Pod{wantedOne("web", "made-up")}}
 	ofKubelet := func(uid string, unsettled error) owners.Kubelet {
 		return owners.Kubelet{Asked: true, Unsettled: unsettled, Answer: kubelet.Answer{PID: 7, Source: "kubelet", Pods: []*v1.Pod{wantedOne("web", uid)}}}
 	}

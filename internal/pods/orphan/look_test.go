@@ -21,7 +21,7 @@ func TestRefusalWhereANamedSourceDoesNotAnswer(t *testing.T) {
 		{"no source", owners.Answers{}, ""},
 		{"a podctl process is silent: its locks speak", owners.Answers{Processes: []owners.Process{{Process: control.Process{Name: "agent"}, Err: silent}}}, ""},
 		{"a kubelet is silent: its pods are not judged", owners.Answers{Kubelet: owners.Kubelet{Answer: kubelet.Answer{PID: 7, Err: silent}}}, ""},
-		{"a manifest cannot be read", owners.Answers{Sources: []owners.Source{{Answer: desired.Answer{Err: silent}, Named: true}}}, "the desired pods are not known: no answer"},
+		{"a manifest cannot be read", owners.Answers{Sources: []owners.Source{{Answer: sources.Answer{Err: silent}, Named: true}}}, "the desired pods are not known: no answer"},
 		{"a named kubelet is silent", owners.Answers{Kubelet: owners.Kubelet{Named: true, Answer: kubelet.Answer{Err: silent}}}, "are not known"},
 		{"the kubelet is said to be gone, and is not", owners.Answers{Kubelet: owners.Kubelet{Answer: kubelet.Answer{PID: 7}, Gone: true}}, "--kubelet-is-gone: a kubelet (pid 7) uses this runtime"},
 	} {

@@ -22,7 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/owner"
-	desired "github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/stop"
@@ -86,7 +86,7 @@ func newKubeletWorld(t *testing.T, policy v1.RestartPolicy) *kubeletWorld {
 		Options: Options{Wait: true, Timeout: time.Minute}, Client: k.client, Names: names, Procs: procs, Log: log,
 		Owners: owners.Asker{
 			Locks: locks, Procs: procs, Kubelet: owners.KubeletIfNeeded, Self: "restart-1",
-			Sources: desired.Sources{AskKubelet: true, Kubelet: kubelet.Options{URL: server.URL}},
+			Sources: sources.Sources{AskKubelet: true, Kubelet: kubelet.Options{URL: server.URL}},
 		},
 	}
 	return k

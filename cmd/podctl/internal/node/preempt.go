@@ -24,7 +24,7 @@ import (
 // preemptOptions are the options of `podctl preempt`.
 type preemptOptions struct {
 	shell.Globals
-	sources desired.Sources
+	sources sources.Sources
 	// paths are the manifests of the pods that arrive, in order.
 	paths []string
 	// nodePods are manifests of pods on the node.

@@ -28,7 +28,7 @@ import (
 type orphansOptions struct {
 	shell.Globals
 	inventory.Filter
-	sources desired.Sources
+	sources sources.Sources
 	printer output.Format
 	// desired are manifests, staticPods is a kubelet's static pod directory.
 	desired    []string

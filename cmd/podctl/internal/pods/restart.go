@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owners"
-	desired "github.com/podctl/podctl/internal/owners/sources"
+	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/restart"
@@ -30,7 +30,7 @@ type restartOptions struct {
 	words     []string
 	namespace string
 	// sources has the kubelet that the user named.
-	sources desired.Sources
+	sources sources.Sources
 	// signal is sent in place of a restart, if it is not 0.
 	signal syscall.Signal
 }

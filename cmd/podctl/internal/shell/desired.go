@@ -27,8 +27,8 @@ func KubeletFlags() []cli.Flag {
 }
 
 // ReadDesired reads the kubelet and the cluster to ask for desired pods.
-func ReadDesired(c *cli.Context) (desired.Sources, error) {
-	s := desired.Sources{
+func ReadDesired(c *cli.Context) (sources.Sources, error) {
+	s := sources.Sources{
 		Kubelet: kubelet.Options{
 			URL: c.String("kubelet"), TokenFile: c.String("kubelet-token-file"),
 			CertFile: c.String("kubelet-cert"), KeyFile: c.String("kubelet-key"), CAFile: c.String("kubelet-ca"),
