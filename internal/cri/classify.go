@@ -28,7 +28,7 @@ type failure struct {
 // that knows status codes.
 func classify(f failure) *Error {
 	s := status.Convert(f.err)
-	e := &Error{Method: f.method, Object: f.object, verb: calls[f.method].verb, text: s.Message(), status: s}
+	e := &Error{Method: f.method, Object: f.object, verb: calls[f.method].verb, text: shortened(s.Message(), maxText), status: s}
 	switch s.Code() {
 	case codes.NotFound:
 		e.kinds = []error{ErrNotFound}

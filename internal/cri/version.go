@@ -22,7 +22,19 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
-	return Version{Name: r.RuntimeName, Version: r.RuntimeVersion, APIVersion: r.RuntimeApiVersion}, nil
+	return Version{Name: shortened(r.RuntimeName, maxName), Version: shortened(r.RuntimeVersion, maxName), APIVersion: shortened(r.RuntimeApiVersion, maxName)}, nil
+}
+
+// maxName and maxText bound a name and an error text of the runtime's, in bytes.
+const maxName, maxText = 256, 4096
+
+// shortened returns a text of the runtime's without its middle if it has more than limit bytes: the
+// cause is at its end.
+func shortened(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit*3/4]+" … "+text[len(text)-limit/4:], "")
 }
 
 // Condition is one of the runtime's statements about itself.

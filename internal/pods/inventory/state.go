@@ -95,6 +95,8 @@ func (p *Pod) Started() time.Time {
 // read from the runtime.
 func (p *Pod) IPs() []string {
 	switch {
+	case p.Manager != nil && p.Worker.Stopped && p.Runtime == nil:
+		return nil // those of its last sandbox, which is removed
 	case len(p.Worker.IPs) > 0:
 		return p.Worker.IPs
 	case p.Status != nil && len(p.Status.IPs) > 0:

@@ -48,7 +48,7 @@ func checkText(r plegstat.CheckReport, full bool) string {
 		add("waits for %s, in flight for %s (since %s)", output.OneLine(waitText(w, full)), output.Age(seconds(w.Seconds)), output.Clock(w.Since))
 	}
 	for _, e := range r.Errors {
-		add("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), output.OneLine(e.Message))
+		add("status of %s: %s", output.OneLine(pod.DisplayName(e.Namespace, e.Name)), output.OneLine(e.Message))
 	}
 	if r.Runtime == "" {
 		if r.Hint != "" {
@@ -60,7 +60,7 @@ func checkText(r plegstat.CheckReport, full bool) string {
 		add("answered: %s", r.Unfinished)
 	}
 	add("%s", relistText(r))
-	add("%s · %s at %s", sizeOf(r), r.Runtime, r.Endpoint)
+	add("%s · %s at %s", sizeOf(r), output.OneLine(r.Runtime), r.Endpoint)
 	if len(r.Slowest) > 0 {
 		var slow []string
 		for _, s := range r.Slowest {

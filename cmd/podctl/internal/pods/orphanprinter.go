@@ -157,7 +157,7 @@ func printOrphans(e *shell.Env, o orphansOptions, v *orphan.View, found orphan.F
 		return o.printer.Print(e.Out, orphanListing(found.Orphans, e.Now()))
 	}
 	if len(found.Orphans) == 0 {
-		fmt.Fprintln(e.Out, "no orphans")
+		fmt.Fprintln(e.Errw, "no orphans")
 	}
 	o.printer.Width = e.TableWidth(o.NoTrunc)
 	if err := o.printer.Print(e.Out, orphanListing(found.Orphans, e.Now())); err != nil {

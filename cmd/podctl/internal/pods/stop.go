@@ -192,7 +192,7 @@ func outcomeText(name, word string, o stop.Outcome) string {
 	case o.Bypassed != nil:
 		return fmt.Sprintf("%s removed past %s, which starts it again once it continues", name, o.Bypassed.Title())
 	case o.Removed && o.Instance != "":
-		return fmt.Sprintf("%s removed; %s keeps it stopped", name, o.Instance)
+		return fmt.Sprintf("%s removed; %s still has its manifest, and keeps it stopped: podctl start %s runs it again", name, o.Instance, word)
 	case o.Removed:
 		return name + " removed"
 	case o.Already && o.Instance != "":
