@@ -25,6 +25,8 @@ func (p *page) containerWhy(c *view.Container) string {
 		return "pulling " + c.Image + ": " + p.pull(c.Pull)
 	case c.State == view.Waiting && end != nil:
 		return joined("; ", p.exit(end), p.retry(c))
+	case c.State == view.Waiting && c.Reason == "CrashLoopBackOff" && c.Last != nil && c.Last.Cause.Kind == why.CauseCompleted:
+		return joined("; ", p.exit(c.Last)+": "+c.Last.Cause.Text, p.retry(c))
 	case c.State == view.Waiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
 		return joined("; ", joined(": ", c.Reason, c.Message), p.retry(c))
 	case end != nil:

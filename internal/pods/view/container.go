@@ -147,6 +147,12 @@ func (e *End) Text() string {
 		return "ended"
 	}
 	return fmt.Sprintf("exited %d", e.ExitCode)
+// LastLine returns the last line of the log of a container that failed, "" if it is not known.
+func (c *Container) LastLine() string {
+	if len(c.LogLines) == 0 {
+		return ""
+	}
+	return c.LogLines[len(c.LogLines)-1]
 }
 
 // MayBeOOM reports whether the kernel may have killed the process for lack of memory.

@@ -37,7 +37,7 @@ var endingRules = []rule{
 
 // StuckLayers returns every layer that a terminating pod can be stuck in.
 func StuckLayers() []Layer {
-	return []Layer{LayerWorker, LayerRuntime, LayerShim, LayerHook, LayerCgroup, LayerProcess, LayerVolume, LayerNetwork, LayerLock}
+	return []Layer{LayerWorker, LayerRuntime, LayerShim, LayerHook, LayerCgroup, LayerProcess, LayerVolume, LayerNetwork, LayerLock, LayerKernel}
 }
 
 func (v *facts) overdue() bool { return v.Ending.GraceLeft != nil && *v.Ending.GraceLeft < 0 }
@@ -315,7 +315,14 @@ func failedWorker(v *facts) finding {
 		if left := w.NextWake.Sub(v.now); !w.NextWake.IsZero() && left > 0 {
 			why += ", retry in " + age(left)
 		}
-		return state("%s", why).try(v.orForce()...)
+		f := state("%s", why).try(v.orForce()...)
+		if said := Explain(e.LastError.Text, StepStop); len(said) > 0 && slices.Contains(StuckLayers(), said[0].Layer) {
+			f.layer, f.sure, f.evidence = said[0].Layer, said[0].Confidence, append(f.evidence, Evidence{Kind: KindMeaning, Message: said[0].Meaning})
+			if !said[0].needsName() { // the last resort meets the same
+				f.next = []string{said[0].Hint}
+			}
+		}
+		return f
 	case v.overdue() && -*e.GraceLeft > slowCall:
 		return state("the grace period ended %s ago, and %s is still in progress", age(-*e.GraceLeft), w.Operation).try(v.orForce()...)
 	}

@@ -183,6 +183,10 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		{"an unmount fails", ended{Worker: endFailed(event.LayerVolume)}, LayerVolume, "its volumes cannot be unmounted", ""},
 		{"a kubelet's volume is still mounted", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Mounts: []string{"/var/lib/kubelet/pods/u/volumes/x"}},
 			LayerVolume, "/var/lib/kubelet/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/kubelet/pods/u/volumes/x"},
+		{"the runtime may not signal its process", ended{Worker: ends(func(w *control.Worker) {
+			w.Operation, w.LastError = "", event.Failure{Op: "terminate", Text: "unknown error after kill: runc did not terminate successfully: exit status 1: unable to signal init: permission denied"}
+		}), Containers: db(asleep, shim)},
+			LayerKernel, "means: the kernel does not let the runtime signal", "journalctl -k"},
 		{"the last operation failed", ended{Worker: endFailed(""), Containers: db(asleep, shim)},
 			LayerWorker, "the last terminate failed, retry in 8s", "podctl rm --force default/db"},
 		{"containerd keeps the task of a dead container", ended{Worker: ends(func(w *control.Worker) {

@@ -27,12 +27,13 @@ const (
 	KindName      Kind = "name"      // a name that another pod or sandbox has
 	KindCondition Kind = "condition" // of the runtime, or of the pod
 	KindState     Kind = "state"     // of its sandbox and containers
+	KindMeaning   Kind = "meaning"   // what the error before means
 	KindLooked    Kind = "looked"    // what was looked at and shows nothing
 )
 
 // Evidence is a thing that was observed. Fields that do not belong to its kind are missing.
 type Evidence struct {
-	Kind      Kind      `json:"kind"`                     // process, call, error, exit, log, probe, path, pull, cgroup, name, condition, state, looked
+	Kind      Kind      `json:"kind"`                     // process, call, error, exit, log, probe, path, pull, cgroup, name, condition, state, meaning, looked
 	Container string    `json:"container,omitempty"`      // of the pod
 	Source    string    `json:"source,omitempty"`         // who says so: runtime, kubelet, podctl, …
 	Subject   string    `json:"subject,omitempty"`        // program, call, probe, path, image, name or condition
@@ -82,6 +83,8 @@ func (e Evidence) Words(now time.Time) string {
 		return joined(" ", "name "+e.Subject, e.Message)
 	case KindCondition:
 		return joined(": ", e.Subject, e.Message)
+	case KindMeaning:
+		return "means: " + e.Message
 	case KindState, KindLooked:
 	}
 	return of + e.Message

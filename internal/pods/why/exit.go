@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +52,10 @@ type exit struct {
 	grace time.Duration
 	// probe is the liveness or startup probe that fails, "" if none does.
 	probe string
+	// restarts: an end with 0 is followed by another start.
+	restarts bool
+	// lastLine is the last line of its log, "" if it is not known.
+	lastLine string
 	// killing is the owner's own reason for ending the container, "" if none is
 	// known.
 	killing string
@@ -81,7 +86,14 @@ func (e exit) cause() view.Cause {
 		}
 	}
 	if e.code == 0 {
-		return view.Cause{Kind: CauseCompleted, Text: "it completed", Confidence: string(Observed)}
+		text := "it completed"
+		if e.restarts {
+			text += ", and restartPolicy Always starts it again; OnFailure and Never do not"
+		}
+		return view.Cause{Kind: CauseCompleted, Text: text, Confidence: string(Observed)}
+	}
+	if m, ok := e.neverRan(); ok {
+		return view.Cause{Kind: CauseStart, Text: "it never ran: " + m.Meaning, Confidence: string(Likely), Evidence: []string{e.lastLine}}
 	}
 	text := fmt.Sprintf("its program returned %d", e.code)
 	switch e.code {
@@ -91,6 +103,22 @@ func (e exit) cause() view.Cause {
 		text += ", which a shell does for a command that it does not find"
 	}
 	return view.Cause{Kind: CauseExit, Text: text, Confidence: string(Observed)}
+}
+
+// execTime is how long the runtime's first process lives that cannot execute the program.
+const execTime = 2 * time.Second
+
+// neverRan returns what the last line says of a program that the kernel could not execute: the runtime's
+// own process writes it in place of the program, and returns an error.
+func (e exit) neverRan() (Meaning, bool) {
+	if !strings.HasPrefix(e.lastLine, "exec /") || e.finished.Sub(e.started) > execTime {
+		return Meaning{}, false
+	}
+	said := Explain(e.lastLine, StepStart)
+	if len(said) != 1 || said[0].Layer != LayerApplication {
+		return Meaning{}, false
+	}
+	return said[0], true
 }
 
 // maxKillToExit is the longest time between an OOM kill and the end of the container that it caused,
@@ -315,6 +343,9 @@ func addCauses(p *view.Pod, now time.Time) {
 				if ev.Container == c.Name && ev.Reason == event.Killing && !ev.Time.After(e.FinishedAt) && ev.Time.After(e.StartedAt) {
 					x.killing = ev.Message
 				}
+			}
+			if x.restarts = p.Spec != nil && p.Spec.RestartPolicy == "Always" && c.Kind != view.KindInit && c.Kind != view.KindEphemeral; e == c.Failure() {
+				x.lastLine = c.LastLine()
 			}
 			e.Cause = causeOf(x)
 		}

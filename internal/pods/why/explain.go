@@ -57,6 +57,11 @@ func Explain(text string, at Step) []Meaning {
 	return all
 }
 
+// needsName reports whether the hint has a word in capitals for what the text does not name.
+func (m *Meaning) needsName() bool {
+	return slices.ContainsFunc([]string{"POD", "IMAGE", "FILE", "PATH", "REGISTRY"}, func(word string) bool { return strings.Contains(m.Hint, word) })
+}
+
 // explain returns the meaning of one error.
 func explain(text string, at Step) (Meaning, bool) {
 	p := newPhrase(text, at)

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -26,7 +27,7 @@ func (v *facts) errors() []reportedError {
 		case c.State == view.Waiting && c.Message != "" && !view.IsPlain(c.Reason) && c.Reason != "CrashLoopBackOff":
 			all = append(all, reportedError{Evidence: inContainer(c, Evidence{Kind: KindError, Source: c.Reason, Message: c.Message})})
 		case c.State != view.Running && end != nil && end.Cause.Kind == CauseStart:
-			all = append(all, reportedError{Evidence: inContainer(c, Evidence{Kind: KindError, Source: end.Reason, Message: end.Message, Since: end.FinishedAt})})
+			all = append(all, reportedError{Evidence: inContainer(c, Evidence{Kind: KindError, Source: end.Reason, Message: cmp.Or(end.Message, c.LastLine()), Since: end.FinishedAt})})
 		}
 	}
 	if w := v.Worker; w != nil && !w.LastError.IsZero() && w.LastError.Layer != event.LayerBackOff {
@@ -49,14 +50,17 @@ func namedByError(v *facts) finding {
 	var unnamed []Evidence
 	for _, e := range v.errors() {
 		cause := Meaning{Layer: layersOfFailures[e.layer]}
-		if said := Explain(e.Message, v.step); len(said) > 0 {
+		if said := Explain(e.Message, v.step); len(said) > 0 && said[0].Layer != LayerNone {
 			cause = said[0]
 		}
 		if cause.Layer == "" {
 			unnamed = append(unnamed, e.Evidence)
 			continue
 		}
-		f := finding{evidence: []Evidence{e.Evidence}, layer: cause.Layer, step: cause.Step, next: v.nextFor(cause.Layer)}
+		f := finding{evidence: []Evidence{e.Evidence}, layer: cause.Layer, step: cause.Step, next: v.nextFor(&cause)}
+		if cause.Meaning != "" {
+			f.evidence = append(f.evidence, Evidence{Kind: KindMeaning, Message: cause.Meaning})
+		}
 		if id, name := ReservedFor(e.Message); id != "" {
 			f.evidence = append(f.evidence, v.holderOf(id, name))
 			f.next = []string{"crictl inspectp " + pod.ShortID(id)}
@@ -72,10 +76,12 @@ func namedByError(v *facts) finding {
 	return finding{evidence: unnamed, layer: LayerNone, sure: Unknown}
 }
 
-// nextFor returns the commands for a layer that an error names; none if those of describe
-// serve.
-func (v *facts) nextFor(layer Layer) []string {
-	switch layer {
+// nextFor returns the commands for what an error means; none if those of describe serve.
+func (v *facts) nextFor(m *Meaning) []string {
+	if m.Hint != "" && !m.needsName() && (m.Step != StepPull || v.position.container == nil) {
+		return []string{m.Hint}
+	}
+	switch m.Layer {
 	case LayerNetwork, LayerRuntime, LayerDisk:
 		return []string{"podctl doctor"}
 	case LayerApplication, LayerConfig, LayerDevice, LayerVolume:
