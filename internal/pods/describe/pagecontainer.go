@@ -139,6 +139,9 @@ func (p *page) container(c *view.Container) {
 	p.row(key("args"), quoted(c.Args))
 	p.row(key("resources"), joined("; ", prefixed("limits ", pairs(c.Limits)), prefixed("requests ", pairs(c.Requests))))
 	p.cgroup(key("cgroup"), c.Cgroup)
+	for _, text := range c.Denied {
+		p.row(key("denied"), text)
+	}
 	for _, probe := range c.Probes {
 		p.row(key(probe.Type), joined(": ", joined(" every ", probe.Handler, period(probe.Period)), probeText(probe)))
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// KernelLog is what the kernel's log has about killed processes.
+// KernelLog is what the kernel's log has about killed processes and denials.
 type KernelLog struct {
 	// Records are oldest first.
 	Records []KernelRecord

@@ -20,10 +20,10 @@ const (
 // clockDriftDivisor is how fast the clock of the kernel's log may go wrong: one ten thousandth.
 const clockDriftDivisor = 10_000
 
-// ReadKernelLog returns the records of the kernel's log about killed processes.
+// ReadKernelLog returns the records of the kernel's log about killed processes, and about denials.
 func ReadKernelLog() (KernelLog, error) {
 	return readKernelLog(func(text string) bool {
-		return strings.Contains(text, "oom-kill:") || strings.Contains(text, "Killed process ")
+		return strings.Contains(text, "oom-kill:") || strings.Contains(text, "Killed process ") || strings.HasPrefix(text, "audit: type=1400 ") || strings.HasPrefix(text, "audit: type=1326 ")
 	})
 }
 

@@ -63,6 +63,8 @@ type Reader struct {
 	Pulls func(context.Context) ([]pulls.Pull, error)
 	// KernelLog reads the kernel's log.
 	KernelLog func() (KernelLog, error)
+	// Denials: what the kernel's log says that containers were denied is read, too.
+	Denials bool
 	// Log returns the end of the log of a process; nil reads none.
 	Log func(ctx context.Context, pid int) ([]byte, error)
 	// Recorded: the pods are those of a recording, which has no logs and may have no cgroups.
@@ -181,6 +183,7 @@ func (r *Reader) Finish(ctx context.Context, s *Sources) *Pod {
 	p.Server = r.Server
 	r.readProcesses(ctx, p)
 	r.readKernelLog(s, p)
+	r.readDenied(s, p)
 	r.readLogs(s, p)
 	r.readImages(ctx, p)
 	r.readPulls(ctx, s, p)

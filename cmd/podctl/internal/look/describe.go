@@ -104,7 +104,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 // NewViewReader returns a reader of pods without a runtime.
 func NewViewReader(e *shell.Env, paths host.Paths, endpoint cri.Endpoint) *view.Reader {
 	return &view.Reader{
-		Server: e.ServerOf(endpoint), Dial: e.Dial, PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(),
+		Server: e.ServerOf(endpoint), Denials: true, Dial: e.Dial, PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(),
 		Now: e.Now, Events: PodEvents(e, paths.Root), KernelLog: e.ReadKills, Recorded: e.Tape != nil,
 	}
 }
