@@ -149,6 +149,8 @@ func (e *End) Text() string {
 		return "ended"
 	}
 	return fmt.Sprintf("exited %d", e.ExitCode)
+}
+
 // LastLine returns the last line of the log of a container that failed, "" if it is not known.
 func (c *Container) LastLine() string {
 	if len(c.LogLines) == 0 {

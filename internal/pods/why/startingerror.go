@@ -78,7 +78,10 @@ func namedByError(v *facts) finding {
 
 // nextFor returns the commands for what an error means; none if those of describe serve.
 func (v *facts) nextFor(m *Meaning) []string {
-	if m.Hint != "" && !m.needsName() && (m.Step != StepPull || v.position.container == nil) {
+	switch ofImage := v.position.container != nil && (m.Layer == LayerImage || m.Layer == LayerRegistry); {
+	case m.Hint == describePod && !ofImage:
+		return []string{"podctl describe " + v.Name}
+	case m.Hint != "" && !m.needsName() && !ofImage:
 		return []string{m.Hint}
 	}
 	switch m.Layer {
@@ -93,7 +96,7 @@ func (v *facts) nextFor(m *Meaning) []string {
 	case LayerImage, LayerRegistry:
 		if c := v.position.container; c != nil && imageAdvice(c) != "" {
 			return []string{imageAdvice(c)}
-		} else if c != nil && layer == LayerRegistry {
+		} else if c != nil && m.Layer == LayerRegistry {
 			return append(commandOn("podctl pull ", c.Image), withoutRegistry)
 		} else if c != nil {
 			return commandOn("podctl pull ", c.Image)
