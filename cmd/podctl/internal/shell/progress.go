@@ -72,7 +72,7 @@ func (p *Progress) Stop() {
 }
 
 // Steps are those of a command that may take long. Once it has taken stepsAfter, a terminal shows
-// those in progress, and without one stderr has a line for each that ends.
+// those in progress, and without one stderr has a line for each that ends and took some time.
 type Steps struct {
 	env   *Env
 	what  string
@@ -105,8 +105,9 @@ func (s *Steps) Begin(name string) (end func()) {
 		defer s.mu.Unlock()
 		s.ended++
 		s.running = slices.Delete(s.running, slices.Index(s.running, name), slices.Index(s.running, name)+1)
-		if now := s.env.Now(); !s.env.TTY && now.Sub(s.begun) >= stepsAfter {
-			fmt.Fprintf(s.env.Errw, "%s: %s, %s\n", s.what, name, output.ShortTime(now.Sub(begun).Round(100*time.Millisecond)))
+		now := s.env.Now()
+		if took := now.Sub(begun).Round(100 * time.Millisecond); !s.env.TTY && took > 0 && now.Sub(s.begun) >= stepsAfter {
+			fmt.Fprintf(s.env.Errw, "%s: %s, %s\n", s.what, name, output.ShortTime(took))
 		}
 	}
 }
