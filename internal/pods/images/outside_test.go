@@ -31,6 +31,11 @@ func (c containerd) ListStream(_ *containersapi.ListContainersRequest, s contain
 	return nil
 }
 
+// imageClient is a pulls.ImageClient.
+type imageClient struct{ conn *grpc.ClientConn }
+
+func (c imageClient) ImageConn() grpc.ClientConnInterface { return c.conn }
+
 // The image of a container that nerdctl runs beside the CRI is in use.
 func TestContainersOfOtherClientsUseImages(t *testing.T) {
 	l := bufconn.Listen(1 << 16)
@@ -47,7 +52,7 @@ func TestContainersOfOtherClientsUseImages(t *testing.T) {
 	}
 	defer conn.Close()
 	pods := []*pod.Pod{{Namespace: "default", Name: "web", Containers: []*pod.Container{{ID: "c1", Name: "app", ImageID: busybox.ID}}}}
-	others, err := outside(t.Context(), conn, pods)
+	others, err := outside(t.Context(), imageClient{conn}, pods)
 	if err != nil {
 		t.Fatal(err)
 	}

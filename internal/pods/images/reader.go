@@ -5,9 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"google.golang.org/grpc"
-
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -18,7 +17,7 @@ type Runtime interface {
 	Version(ctx context.Context) (cri.Version, error)
 	ContainerStatus(ctx context.Context, id string) (*pod.ContainerStatus, error)
 	SandboxImage(ctx context.Context) (string, error)
-	ImageConn() grpc.ClientConnInterface
+	pulls.ImageClient
 }
 
 var _ Runtime = (*cri.Client)(nil)
@@ -30,10 +29,10 @@ type Reader struct {
 	mounted map[string][]string
 }
 
-// Read lists the images and joins them with the pods that list returns, with
-// containers that are in no pod, and with those of other clients of containerd. list calls the ListPods of the runtime. The images are
-// listed first: one that is pulled for a container that is created meanwhile is then not
-// in the list. An error means that no image may be taken for unused; unread are the
+// Read lists the images and joins them with the pods that list returns, with containers that
+// are in no pod, and with those of other clients of containerd. list calls the ListPods of the
+// runtime. The images are listed first: one that is pulled for a container that is created
+// meanwhile is then not in the list. An error means that no image may be taken for unused; unread are the
 // containers that may mount any of them.
 func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Context) ([]*pod.Pod, error)) (all []*Image, unread []Unread, err error) {
 	held, err := runtime.ListImages(ctx)
@@ -49,7 +48,7 @@ func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Co
 		return nil, nil, err
 	}
 	pods = slices.Concat(pods, runtime.Strays())
-	others, err := outside(ctx, runtime.ImageConn(), pods)
+	others, err := outside(ctx, runtime, pods)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,6 +60,18 @@ func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Co
 		i.Pinned = i.Pinned || sandboxes != "" && i.HasName(sandboxes)
 	}
 	return all, unread, nil
+}
+
+// outside returns, as of one pod, the containers that the CRI does not list.
+func outside(ctx context.Context, client pulls.ImageClient, pods []*pod.Pod) (*pod.Pod, error) {
+	listed := map[string]bool{}
+	for _, p := range pods {
+		for id := range p.IDs() {
+			listed[id] = true
+		}
+	}
+	others, err := pulls.OtherContainers(ctx, client, listed)
+	return &pod.Pod{Containers: others}, err
 }
 
 // readMounts asks for the mounts of the containers that are new, if the runtime can
