@@ -92,6 +92,9 @@ func (f *Format) SortBy(path string) error {
 // beside it.
 func (f Format) IsTable() bool { return f.name == "" || f.name == "table" || f.name == "wide" }
 
+// IsSorted reports whether nothing can be printed before all items are known.
+func (f Format) IsSorted() bool { return f.sortBy != nil }
+
 // IsWide reports whether the format shows more than a table and a name do.
 func (f Format) IsWide() bool { return !slices.Contains([]string{"", "table", "name"}, f.name) }
 

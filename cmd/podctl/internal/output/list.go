@@ -78,21 +78,31 @@ func (s *RowStream) Print(l List, items []Item) error {
 	}
 	var lines []string
 	if s.table == nil {
-		s.table = NewTable(s.format.header(l))
+		header := s.format.header(l)
+		s.table = NewTable(header, 0, len(header)-1)
 		for _, i := range l.Items { // which are measured for the header
-			s.table.Row(s.format.cells(i), 0)
+			s.table.Row(s.format.cells(i), s.format.Width)
 		}
 		if !s.format.NoHeaders {
-			lines = append(lines, s.table.Header(0))
+			lines = append(lines, s.table.Header(s.format.Width))
 		}
 	}
 	for _, i := range items {
-		lines = append(lines, s.table.Row(s.format.cells(i), 0))
+		lines = append(lines, s.table.Row(s.format.cells(i), s.format.Width))
 		for _, note := range s.format.notes(i) {
-			lines = append(lines, noteLine(note, 0))
+			lines = append(lines, noteLine(note, s.format.Width))
 		}
 	}
 	_, err := io.WriteString(s.to, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// Close prints how to see what was cut.
+func (s *RowStream) Close() error {
+	if s.table == nil {
+		return nil
+	}
+	_, err := io.WriteString(s.to, s.table.hint())
 	return err
 }
 
@@ -138,8 +148,6 @@ func (f Format) rows(w io.Writer, header []string, rows [][]string, notes func(r
 			fmt.Fprintln(to, noteLine(note, f.Width))
 		}
 	}
-	if cut := t.truncated(); len(cut) > 0 {
-		fmt.Fprintf(to, "hint: --no-trunc prints %s in full\n", strings.Join(cut, ", "))
-	}
+	fmt.Fprint(to, t.hint())
 	return to.Flush()
 }

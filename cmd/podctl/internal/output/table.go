@@ -130,14 +130,18 @@ func (t *Table) line(cells []string, width int) string {
 	return Cut(strings.Clone(strings.TrimRight(t.layout.line(shown, widths), " \n")), width)
 }
 
-// truncated returns the headers of the columns in which cells were cut.
-func (t *Table) truncated() (headers []string) {
+// hint returns a line with how to see what was cut, "" if nothing was.
+func (t *Table) hint() string {
+	var headers []string
 	for i, header := range t.header {
 		if t.cut[i] {
 			headers = append(headers, header)
 		}
 	}
-	return headers
+	if len(headers) == 0 {
+		return ""
+	}
+	return "hint: --no-trunc prints " + strings.Join(headers, ", ") + " in full\n"
 }
 
 // droppableHeaders are the headers of the columns that are dropped on a narrow terminal, in this

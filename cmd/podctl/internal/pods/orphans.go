@@ -245,17 +245,21 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 		k.Leftovers = leftovers
 	}
 	errs, done := make([]error, len(found)), make([]OrphanData, len(found))
-	lines := output.NewOrdered(e.Out, len(found))
+	steps := shell.StartSteps(e, "orphans")
+	steps.Printed = o.printer.IsTable()
+	lines := output.NewOrdered(steps.Out(), len(found))
 	var killing errgroup.Group
 	killing.SetLimit(stop.AtOnce)
 	for i, orphan := range found {
 		killing.Go(func() error {
 			defer lines.Done(i)
+			defer steps.Begin(output.OneLine(orphan.Title()))()
 			done[i], errs[i] = killOrphan(ctx, lines.Writer(i), o, k, orphan)
 			return nil
 		})
 	}
 	_ = killing.Wait() // returns no error
+	steps.Stop()
 	return errors.Join(append(errs, printKilled(e, o, found, done))...)
 }
 

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,9 @@ import (
 type Progress struct {
 	end   chan struct{}
 	shown sync.WaitGroup
+
+	mu   sync.Mutex
+	rows int // that are drawn
 }
 
 // progressPeriod is how often the lines are redrawn.
@@ -34,7 +38,6 @@ func (p *Progress) show(e *Env, text func(time.Duration) string) {
 	w, begun := output.Raw(e.Out), e.Now()
 	ticks := time.NewTicker(progressPeriod)
 	defer ticks.Stop()
-	rows := 0
 	for {
 		select {
 		case <-ticks.C:
@@ -46,15 +49,26 @@ func (p *Progress) show(e *Env, text func(time.Duration) string) {
 			for n := range lines {
 				lines[n] = output.Cut(lines[n], width)
 			}
-			fmt.Fprint(w, eraseRows(rows)+strings.Join(lines, "\n"))
-			rows = len(lines)
+			p.mu.Lock()
+			fmt.Fprint(w, eraseRows(p.rows)+strings.Join(lines, "\n"))
+			p.rows = len(lines)
+			p.mu.Unlock()
 		case <-p.end:
-			if rows > 0 {
-				fmt.Fprint(w, eraseRows(rows))
-			}
+			p.above(w, func() {})
 			return
 		}
 	}
+}
+
+// above erases the lines, and calls write before they are drawn again.
+func (p *Progress) above(w io.Writer, write func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rows > 0 {
+		fmt.Fprint(w, eraseRows(p.rows))
+		p.rows = 0
+	}
+	write()
 }
 
 // eraseRows erases lines, the last of which has the cursor.
@@ -74,6 +88,9 @@ func (p *Progress) Stop() {
 // Steps are those of a command that may take long. Once it has taken stepsAfter, a terminal shows
 // those in progress, and without one stderr has a line for each that ends and took some time.
 type Steps struct {
+	// Printed is true if the command itself prints what has ended, to Out.
+	Printed bool
+
 	env   *Env
 	what  string
 	begun time.Time
@@ -106,7 +123,7 @@ func (s *Steps) Begin(name string) (end func()) {
 		s.ended++
 		s.running = slices.Delete(s.running, slices.Index(s.running, name), slices.Index(s.running, name)+1)
 		now := s.env.Now()
-		if took := now.Sub(begun).Round(100 * time.Millisecond); !s.env.TTY && took > 0 && now.Sub(s.begun) >= stepsAfter {
+		if took := now.Sub(begun).Round(100 * time.Millisecond); !s.env.TTY && !s.Printed && took > 0 && now.Sub(s.begun) >= stepsAfter {
 			fmt.Fprintf(s.env.Errw, "%s: %s, %s\n", s.what, name, output.ShortTime(took))
 		}
 	}
@@ -120,6 +137,17 @@ func (s *Steps) text(took time.Duration) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fmt.Sprintf("%s for %s, %s done: %s", s.what, output.Age(took), output.Plural(s.ended, "step"), strings.Join(s.running, ", "))
+}
+
+// Out returns the command's output, above what a terminal shows. Each write is of whole lines;
+// it is safe for concurrent use.
+func (s *Steps) Out() io.Writer { return stepsWriter{s} }
+
+type stepsWriter struct{ *Steps }
+
+func (w stepsWriter) Write(b []byte) (n int, err error) {
+	w.drawn.above(output.Raw(w.env.Out), func() { n, err = w.env.Out.Write(b) })
+	return n, err
 }
 
 // Stop erases what a terminal shows.
