@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/lab/conform"
 )
 
-var place = conform.ManifestOptions{Image: "docker.io/library/busybox:1", Probe: "/var/lib/podctl/conform/podctl", Mark: "m1"}
+var place = conform.ManifestOptions{Image: "docker.io/library/busybox:1", Probe: "/var/lib/podctl/conform/podctl", Mark: "m1", Libraries: map[string]string{"/lib/libc.so.6": "/var/lib/podctl/conform/libc.so.6"}}
 
 // TestEveryManifestIsValid: all of them together, as they are run.
 func TestEveryManifestIsValid(t *testing.T) {
@@ -40,6 +40,17 @@ func TestEveryManifestIsValid(t *testing.T) {
 		c := p.Spec.Containers[0]
 		if p.Labels[conform.Label] != "m1" || c.Image != place.Image || c.ImagePullPolicy != v1.PullNever || c.Command[1] != conform.Command {
 			t.Errorf("%s: %v, %+v", p.Name, p.Labels, c)
+		}
+		mounted := map[string]string{}
+		for _, v := range p.Spec.Volumes {
+			for _, m := range c.VolumeMounts {
+				if m.Name == v.Name && v.HostPath != nil && m.ReadOnly {
+					mounted[m.MountPath] = v.HostPath.Path
+				}
+			}
+		}
+		if mounted["/podctl-conform"] != place.Probe || mounted["/lib/libc.so.6"] != place.Libraries["/lib/libc.so.6"] {
+			t.Errorf("%s: podctl is not mounted with its libraries: %v", p.Name, mounted)
 		}
 	}
 }

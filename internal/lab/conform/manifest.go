@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -22,9 +23,12 @@ const Command = "conform-probe"
 // ManifestOptions are what the manifests need to know of the host and the runtime.
 type ManifestOptions struct {
 	Image string // one that the runtime has
-	Probe string // path of a static podctl on the host
+	Probe string // path of podctl on the host
 	Mark  string // value of Label
 	Class string // runtime class, "" for none
+	// Libraries are files on the host that podctl needs if it is linked dynamically, by their
+	// path in containers.
+	Libraries map[string]string
 }
 
 // program is where podctl is in the containers.
@@ -46,11 +50,22 @@ func (p ManifestOptions) Manifest(b Behaviour) ([]byte, error) {
 		spec["runtimeClassName"] = p.Class
 	}
 	volumes, _ := spec["volumes"].([]any)
-	spec["volumes"] = append(volumes, map[string]any{"name": "podctl", "hostPath": map[string]any{"path": p.Probe, "type": "File"}})
+	var mounts []any
+	files := maps.Clone(p.Libraries)
+	if files == nil {
+		files = map[string]string{}
+	}
+	files[program] = p.Probe
+	for n, path := range slices.Sorted(maps.Keys(files)) {
+		name := fmt.Sprintf("podctl-%d", n)
+		volumes = append(volumes, map[string]any{"name": name, "hostPath": map[string]any{"path": files[path], "type": "File"}})
+		mounts = append(mounts, map[string]any{"name": name, "mountPath": path, "readOnly": true})
+	}
+	spec["volumes"] = volumes
 	for _, kind := range []string{"initContainers", "containers"} {
 		containers, _ := spec[kind].([]any)
 		for _, c := range containers {
-			p.complete(c.(map[string]any))
+			p.complete(c.(map[string]any), mounts)
 		}
 	}
 	metadata := map[string]any{"name": b.Name, "namespace": Namespace, "labels": map[string]any{Label: p.Mark}}
@@ -65,13 +80,13 @@ func (p ManifestOptions) Manifest(b Behaviour) ([]byte, error) {
 	return bytes.Join(all, []byte("\n---\n")), nil
 }
 
-func (p ManifestOptions) complete(c map[string]any) {
+func (p ManifestOptions) complete(c map[string]any, files []any) {
 	maps.Copy(c, map[string]any{"image": p.Image, "imagePullPolicy": "Never"})
 	if _, ok := c["command"]; !ok {
 		c["command"] = []any{program, Command}
 	}
 	mounts, _ := c["volumeMounts"].([]any)
-	c["volumeMounts"] = append(mounts, map[string]any{"name": "podctl", "mountPath": program, "readOnly": true})
+	c["volumeMounts"] = append(mounts, files...)
 }
 
 func setDefault(m map[string]any, key string, value any) {

@@ -40,7 +40,7 @@ func conformCommand(e *shell.Env) *cmdline.Command {
 			"contexts, namespaces, cgroups, lifecycle, logs, streams. The verdict of each is ok, deviates or\n" +
 			"unsupported. Exits with 1 if one deviates in a way that the version of the runtime is not known for.\n" +
 			"No registry is needed: podctl itself is mounted into the containers, and runs in them; their\n" +
-			"image is one that the runtime has. podctl has to be linked statically.\n" +
+			"image is one that the runtime has. The row of a behaviour is printed when it ends.\n" +
 			"All pods are removed at the end and on Ctrl-C, and those that a killed podctl conform left, before\n" +
 			"it begins. A runtime that a kubelet uses is refused. What critest checks is not repeated.\n\n" +
 			"   podctl conform\n" +

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"debug/elf"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +23,6 @@ import (
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/serve/daemon"
-	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
@@ -43,8 +40,10 @@ func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
 			return err
 		}
 		defer at.close()
-		results, err := conformAt(ctx, changes, e, o, client, at)
-		if err != nil {
+		o.format.Width = e.TableWidth(o.NoTrunc)
+		rows := newConformRows(e, o)
+		results, err := conformAt(ctx, changes, e, o, client, at, rows)
+		if err := errors.Join(err, rows.close()); err != nil {
 			return err
 		}
 		return printConform(e, o, client.Connected(), results)
@@ -52,7 +51,7 @@ func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
 }
 
 // conformAt runs the behaviours.
-func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, client *cri.Client, at *workspace) (_ []conform.Result, err error) {
+func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, client *cri.Client, at *workspace, rows *conformRows) (_ []conform.Result, err error) {
 	image, err := chooseImage(ctx, client, o.image)
 	if err != nil {
 		return nil, err
@@ -65,12 +64,13 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 	if err != nil {
 		return nil, err
 	}
-	probe, err := copyPodctl(at.dir)
-	if err != nil {
+	manifests := conform.ManifestOptions{Image: image, Mark: at.mark, Class: o.class}
+	program := filepath.Join(at.dir, "program")
+	if err := copyPodctl(program, &manifests); err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.Remove(probe) }() // of the next one
-	pods, set, err := loadBehaviours(ctx, o.selected, conform.ManifestOptions{Image: image, Probe: probe, Mark: at.mark, Class: o.class})
+	defer func() { _ = os.RemoveAll(program) }() // of the next one
+	pods, set, err := loadBehaviours(ctx, o.selected, manifests)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func conformAt(ctx, changes context.Context, e *shell.Env, o conformOptions, cli
 	ran := make(chan error, 1)
 	r.apply()
 	go func() { ran <- session.Run(running) }()
-	results := r.runAll(ctx, o, pods)
+	results := r.runAll(ctx, o, pods, rows)
 	drained := session.Drain(changes, new(int64))
 	stop()
 	if err := errors.Join(ctx.Err(), drained, <-ran); err != nil {
@@ -120,31 +120,6 @@ func handlerOf(s cri.RuntimeStatus, name string) (cri.Handler, error) {
 }
 
 const conformSource = "conform"
-
-// copyPodctl copies podctl, which containers run, to a file that every user may run.
-func copyPodctl(dir string) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	program, err := os.ReadFile(self)
-	if err != nil {
-		return "", err
-	}
-	file, err := elf.NewFile(bytes.NewReader(program))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", self, err)
-	}
-	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		return "", hint.Errorf("a podctl built with CGO_ENABLED=0", "%s is linked dynamically: no container could run it", self)
-	}
-	path := filepath.Join(dir, "podctl")
-	_ = os.Remove(path) // a container of a killed one may still run it
-	if err := os.WriteFile(path, program, 0o755); err != nil {
-		return "", err
-	}
-	return path, os.Chmod(path, 0o755) // whatever the umask
-}
 
 // loadBehaviours returns the pod of each behaviour, and the objects that they refer to.
 func loadBehaviours(ctx context.Context, all []conform.Behaviour, at conform.ManifestOptions) ([]node.Desired, *pod.Objects, error) {
@@ -193,15 +168,15 @@ func (r *conformRun) apply() {
 	r.session.Set(conformSource, all, r.set)
 }
 
-// runAll runs the behaviours, some at a time, until ctx ends.
-func (r *conformRun) runAll(ctx context.Context, o conformOptions, pods []node.Desired) []conform.Result {
+// runAll runs the behaviours, some at a time, until ctx ends, and prints the row of each that ends.
+func (r *conformRun) runAll(ctx context.Context, o conformOptions, pods []node.Desired, rows *conformRows) []conform.Result {
 	results := make([]conform.Result, len(pods))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range min(o.parallel, len(pods)) {
 		wg.Go(func() {
 			for i := range next {
-				begin := r.now()
+				begin, ended := r.now(), rows.steps.Begin(o.selected[i].Name)
 				seen := &conform.Observation{}
 				if needs := o.selected[i].Needs; needs != nil {
 					seen.Refused = needs(r.handler)
@@ -211,6 +186,10 @@ func (r *conformRun) runAll(ctx context.Context, o conformOptions, pods []node.D
 				}
 				results[i] = o.selected[i].Judged(seen, r.version.Name, r.version.Version)
 				results[i].Seconds = r.now().Sub(begin).Seconds()
+				ended()
+				if ctx.Err() == nil {
+					rows.print(results[i])
+				}
 			}
 		})
 	}
