@@ -30,6 +30,7 @@ var (
 // ended is what is seen of a pod that is being terminated.
 type ended struct {
 	Owner                               inventory.Ownership
+	OwnerPID                            int
 	OwnerName, Name                     string
 	Worker                              *control.Worker
 	Server                              cri.Server
@@ -43,7 +44,7 @@ type ended struct {
 }
 
 func (e ended) pod() *view.Pod {
-	p := &view.Pod{Worker: e.Worker, Owner: view.Owner{Instance: e.OwnerName}, Seen: view.Seen{By: e.Owner, Name: e.Name, Server: e.Server, Ending: view.Ending{
+	p := &view.Pod{Worker: e.Worker, Owner: view.Owner{Instance: e.OwnerName}, Seen: view.Seen{By: e.Owner, OwnerPID: e.OwnerPID, Name: e.Name, Server: e.Server, Ending: view.Ending{
 		KubeletTerminates: e.KubeletTerminates, Unnamed: e.Unnamed, Counted: e.Counted, Requested: e.Requested, GraceLeft: e.GraceLeft,
 		Containers: e.Containers, Sandbox: e.Sandbox, SandboxReady: e.SandboxReady, NetworkHeld: e.NetworkHeld, Mounts: e.Mounts,
 	}}}
@@ -91,6 +92,7 @@ var asleep = proc.Process{State: proc.Sleeping, Parent: 7}
 
 func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 	ignores := proc.Process{State: proc.Sleeping, Ignored: sigTERM, Parent: 7}
+	handles := proc.Process{State: proc.Sleeping, Caught: sigTERM, Parent: 7}
 	for _, c := range []struct {
 		name  string
 		facts ended
@@ -110,6 +112,14 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		{"PID 1 that waits for TERM", ended{Worker: ends(nil), GraceLeft: &within, Containers: having(db(proc.Process{State: proc.Sleeping, PIDs: []int{8812, 1}}, shim), func(c *view.ContainerProcess) {
 			c.WaitChannel = "do_sigtimedwait.isra.0"
 		})}, LayerNone, "", ""},
+		{"TERM handled for 20 s", ended{Worker: calls("StopContainer", "db", 20*time.Second), Requested: now.Add(-20 * time.Second), GraceLeft: &within, Containers: db(handles, shim)},
+			LayerProcess, "db (pid 8812) handles SIGTERM, asked for 20s ago, and runs on; it is killed in 5s", "podctl stop --grace-period 1 default/db"},
+		{"TERM handled for 2 s", ended{Worker: calls("StopContainer", "db", 2*time.Second), Requested: now.Add(-2 * time.Second), GraceLeft: &within, Containers: db(handles, shim)},
+			LayerProcess, "handles SIGTERM, asked for 2s ago", "podctl stop --grace-period 1 default/db"},
+		{"TERM handled for a second", ended{Worker: calls("StopContainer", "db", time.Second), Requested: now.Add(-time.Second), GraceLeft: &within, Containers: db(handles, shim)}, LayerNone, "", ""},
+		{"a handler for TERM, which is not sent yet", ended{Worker: ends(nil), Requested: now.Add(-40 * time.Second), GraceLeft: &within, Containers: db(handles, shim)}, LayerNone, "", ""},
+		{"a suspended owner", ended{Owner: inventory.OwnedBySuspended, OwnerPID: 4711, OwnerName: "agent", Requested: now.Add(-40 * time.Second), GraceLeft: &within, Containers: db(handles, shim)},
+			LayerWorker, "its owner, podctl agent (pid 4711), is suspended (state T) while it terminates the pod", "kill -CONT 4711"},
 		{"TERM ignored while the preStop hook runs", ended{Worker: calls("ExecSync", "db", 4*time.Second), GraceLeft: &within, Containers: db(ignores, shim)},
 			LayerHook, "the preStop hook of db has been running for 4s; SIGTERM follows it", "podctl stop --grace-period 1 default/db"},
 		{"TERM ignored in a kubelet's pod", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: db(ignores, shim)},
