@@ -57,6 +57,8 @@ func positionOf(f *view.Pod) position {
 			return position{step: StepAdmission, since: desiredSince(f)}
 		case s.Step != "":
 			return position{stepsOfPodctl[s.Step], f.Container(s.Container), s.Since}
+		case isUnanswered(f):
+			return lastKnown(f, c)
 		case f.ReadySandbox() == nil:
 			if step, known := stepsOfFailures[w.LastError.Layer]; known {
 				return position{step: step, since: desiredSince(f)}
@@ -75,9 +77,25 @@ func positionOf(f *view.Pod) position {
 	return containerPosition(f, c)
 }
 
-// containerPosition returns where a container is whose sandbox is ready.
+// isUnanswered reports whether the runtime says nothing of the pod.
+func isUnanswered(f *view.Pod) bool {
+	return f.Sandbox == nil && slices.ContainsFunc(f.Unread, func(u view.Unread) bool { return u.Layer == view.LayerRuntime })
+}
+
+// lastKnown returns where its owner last saw a pod of which the runtime does not answer.
+func lastKnown(f *view.Pod, c *view.Container) position {
+	if c == nil || c.State == view.Waiting && stepsOfReasons[c.Reason] == "" {
+		return position{}
+	}
+	return containerPosition(f, c)
+}
+
+// containerPosition returns where a container is whose sandbox was ready.
 func containerPosition(f *view.Pod, c *view.Container) position {
-	at := position{container: c, since: f.ReadySandbox().CreatedAt}
+	at := position{container: c}
+	if s := f.ReadySandbox(); s != nil {
+		at.since = s.CreatedAt
+	}
 	if end := c.LastEnd(); end != nil {
 		at.since = end.FinishedAt
 	}

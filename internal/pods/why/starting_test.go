@@ -233,7 +233,7 @@ func TestJudge(t *testing.T) {
 			StepSandbox, LayerNone, Unknown, "its processes are not visible: no permission", ""},
 		{"the runtime does not answer", with(starts("", 0), func(f *view.Pod) {
 			f.Worker.Start, f.StartTime, f.Unread = pod.Start{}, ago(60), []view.Unread{{Layer: "runtime", Why: "it does not answer"}}
-		}), StepVolume, LayerRuntime, Observed, "runtime: it does not answer", "podctl doctor"},
+		}), "", LayerRuntime, Observed, "runtime: it does not answer", "podctl doctor"},
 		{"an empty sandbox of nobody", with(placed(view.Container{}), func(f *view.Pod) { f.By, f.Containers = inventory.OwnedByOther, nil }),
 			StepCreate, LayerWorker, Observed, "its sandbox is ready, and it has no container", "podctl rm default/web"},
 		{"an empty sandbox of a podctl process that has exited", with(placed(view.Container{}), func(f *view.Pod) { f.By, f.Containers = inventory.OwnedByExited, nil }),
@@ -264,6 +264,33 @@ func TestJudge(t *testing.T) {
 	for _, r := range startingRules {
 		if !matched[r.shows] {
 			t.Errorf("no case for: %s", r.shows)
+		}
+	}
+}
+
+// The step of a pod is the last known one while the runtime or the network is away, or none.
+func TestStartingKeepsTheLastKnownStep(t *testing.T) {
+	silent := func(c view.Container) view.Pod {
+		c.Name = "c"
+		f := starts("", 0)
+		f.Worker.LastError = event.Failure{Op: "sync", Layer: event.LayerNetwork, Text: "network is not ready"}
+		f.Unread, f.Containers = []view.Unread{{Layer: view.LayerRuntime, Why: "it does not answer"}}, []view.Container{c}
+		return f
+	}
+	unready := view.Container{Kind: view.KindRegular, State: view.Running, Ready: &no, StartedAt: ago(50)}
+	for name, c := range map[string]struct {
+		pod   view.Pod
+		step  Step
+		since time.Time
+	}{
+		"not ready":    {silent(unready), StepReadiness, ago(50)},
+		"pull fails":   {silent(view.Container{State: view.Waiting, Reason: "ImagePullBackOff"}), StepPull, time.Time{}},
+		"init runs":    {silent(view.Container{Kind: view.KindInit, State: view.Running, StartedAt: ago(50)}), StepInit, ago(50)},
+		"not known":    {silent(view.Container{State: view.Waiting, Reason: "ContainerCreating"}), "", time.Time{}},
+		"network gone": {with(placed(unready), func(f *view.Pod) { f.Worker = silent(unready).Worker }), StepReadiness, ago(50)},
+	} {
+		if got := Starting(&c.pod, now); got.Step != c.step || !got.Since.Equal(c.since) {
+			t.Errorf("%s: step %q since %v, want %q since %v", name, got.Step, got.Since, c.step, c.since)
 		}
 	}
 }

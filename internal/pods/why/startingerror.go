@@ -57,6 +57,9 @@ func namedByError(v *facts) finding {
 			unnamed = append(unnamed, e.Evidence)
 			continue
 		}
+		if (v.ReadySandbox() != nil || isUnanswered(v.Pod)) && (cause.Step == StepSandbox || cause.Step == StepNetwork) {
+			cause.Step = "" // which it has passed, or may have
+		}
 		f := finding{evidence: []Evidence{e.Evidence}, layer: cause.Layer, step: cause.Step, next: v.nextFor(&cause)}
 		if cause.Meaning != "" {
 			f.evidence = append(f.evidence, Evidence{Kind: KindMeaning, Message: cause.Meaning})

@@ -33,7 +33,7 @@ func startingItem(p *view.Pod, now time.Time) output.Item {
 		Metadata: metadataOf(p), Owner: ownerText(p.Listed), Step: v.Step, Container: v.Container, Since: v.Since,
 		Layer: v.Layer, Confidence: v.Confidence, Evidence: v.Evidence, Next: v.Next,
 	}
-	item := output.Item{Name: p.Name, Data: &d, Cells: []string{p.Listed.DisplayName(), output.Since(now, d.Since), string(d.Step), cmp.Or(d.Container, "-"), string(d.Layer)}}
+	item := output.Item{Name: p.Name, Data: &d, Cells: []string{p.Listed.DisplayName(), output.Since(now, d.Since), cmp.Or(string(d.Step), "-"), cmp.Or(d.Container, "-"), string(d.Layer)}}
 	var texts []string
 	for i := range d.Evidence {
 		e := &d.Evidence[i]
