@@ -19,10 +19,10 @@ type CheckReport struct {
 	Seconds          float64 `json:"seconds,omitempty"`          // duration of the check
 	ThresholdSeconds float64 `json:"thresholdSeconds,omitempty"` // --threshold
 
-	Samples   int     `json:"samples"`   // lists of all pods that succeeded
-	RelistP50 float64 `json:"relistP50"` // duration of these lists, median
-	RelistP95 float64 `json:"relistP95"` // duration of these lists, 95th percentile
-	RelistMax float64 `json:"relistMax"` // duration of these lists, maximum
+	Samples   int      `json:"samples"`             // lists of all pods that succeeded
+	RelistP50 *float64 `json:"relistP50,omitempty"` // duration of these lists, median
+	RelistP95 *float64 `json:"relistP95,omitempty"` // duration of these lists, 95th percentile
+	RelistMax *float64 `json:"relistMax,omitempty"` // duration of these lists, maximum
 
 	Pods       int `json:"pods"`       // in the last list
 	Containers int `json:"containers"` // in the last list, without sandboxes
@@ -66,7 +66,7 @@ func NewCheckReport() CheckReport {
 func (r *CheckReport) Fill(m *Meter) {
 	m.mu.Lock()
 	r.Samples = m.relists.n
-	r.RelistP50, r.RelistP95, r.RelistMax = m.relists.Percentile(50).Seconds(), m.relists.Percentile(95).Seconds(), m.relists.longest.Seconds()
+	r.RelistP50, r.RelistP95, r.RelistMax = m.relists.summary()
 	m.mu.Unlock()
 	state, why := m.Hints()
 	switch r.Hints = state.String(); state {
@@ -114,7 +114,7 @@ func (r CheckReport) Verdict(failure error) Finding {
 		return NotFinished
 	case len(r.Errors) > 0:
 		return StatusFailed
-	case r.RelistMax >= r.ThresholdSeconds:
+	case r.RelistMax != nil && *r.RelistMax >= r.ThresholdSeconds:
 		return SlowRelist
 	case len(r.Slowest) > 0 && r.Slowest[0].Seconds >= r.ThresholdSeconds:
 		return SlowStatus

@@ -35,3 +35,11 @@ func (d *Durations) Add(t time.Duration) {
 func (d *Durations) Percentile(p float64) time.Duration {
 	return quantile.Of(slices.Sorted(slices.Values(d.last)), p/100)
 }
+
+// summary returns the median, the 95th percentile and the maximum in seconds, nil if there are none.
+func (d *Durations) summary() (p50, p95, longest *float64) {
+	if d.n == 0 {
+		return nil, nil, nil
+	}
+	return new(d.Percentile(50).Seconds()), new(d.Percentile(95).Seconds()), new(d.longest.Seconds())
+}

@@ -1,6 +1,8 @@
 package plegstat
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +27,15 @@ func TestEventInFutureHasNoLag(t *testing.T) {
 		s.Add(ev)
 	}
 	sum := s.Summary(time.Minute, NewMeter(time.Now), 0)
-	if sum.Lags != 3 || sum.LagP50 != 1 || sum.LagP95 != 3 || sum.InFuture != 2 {
+	if sum.Lags != 3 || *sum.LagP50 != 1 || *sum.LagP95 != 3 || sum.InFuture != 2 {
 		t.Errorf("%+v", sum)
+	}
+}
+
+func TestSummaryOfNothingHasNoTimes(t *testing.T) {
+	var s WatchStats
+	s.Add(died(-time.Hour))
+	if got, err := json.Marshal(s.Summary(time.Minute, NewMeter(time.Now), 0)); err != nil || strings.Contains(string(got), "lagP") || strings.Contains(string(got), "Max") || strings.Contains(string(got), "relistP") {
+		t.Errorf("%s, %v", got, err)
 	}
 }

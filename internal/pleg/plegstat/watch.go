@@ -35,14 +35,14 @@ type WatchSummary struct {
 	Events  map[string]int `json:"events"`  // events shown, by type
 	Relists int            `json:"relists"` // full relists that succeeded
 
-	RelistP50 float64 `json:"relistP50"` // duration of the list calls of a full relist, median
-	RelistP95 float64 `json:"relistP95"` // the same, 95th percentile
-	RelistMax float64 `json:"relistMax"` // the same, maximum
+	RelistP50 *float64 `json:"relistP50,omitempty"` // duration of the list calls of a full relist, median
+	RelistP95 *float64 `json:"relistP95,omitempty"` // the same, 95th percentile
+	RelistMax *float64 `json:"relistMax,omitempty"` // the same, maximum
 
-	Lags   int     `json:"lags"`   // events shown that have a lag
-	LagP50 float64 `json:"lagP50"` // lag of these events, median
-	LagP95 float64 `json:"lagP95"` // the same, 95th percentile
-	LagMax float64 `json:"lagMax"` // the same, maximum
+	Lags   int      `json:"lags"`             // events shown that have a lag
+	LagP50 *float64 `json:"lagP50,omitempty"` // lag of these events, median
+	LagP95 *float64 `json:"lagP95,omitempty"` // the same, 95th percentile
+	LagMax *float64 `json:"lagMax,omitempty"` // the same, maximum
 
 	InFuture int `json:"inFuture,omitempty"` // events that happened after they were detected, by the runtime's time: they have no lag
 
@@ -58,10 +58,10 @@ func (s *WatchStats) Summary(took time.Duration, m *Meter, unhinted int) WatchSu
 	defer m.mu.Unlock()
 	sum := WatchSummary{
 		Seconds: took.Seconds(), Events: map[string]int{}, Relists: m.relists.n,
-		RelistP50: m.relists.Percentile(50).Seconds(), RelistP95: m.relists.Percentile(95).Seconds(), RelistMax: m.relists.longest.Seconds(),
-		Lags: s.lags.n, LagP50: s.lags.Percentile(50).Seconds(), LagP95: s.lags.Percentile(95).Seconds(), LagMax: s.lags.longest.Seconds(),
-		InFuture: s.future, Gaps: m.gaps,
+		Lags: s.lags.n, InFuture: s.future, Gaps: m.gaps,
 	}
+	sum.RelistP50, sum.RelistP95, sum.RelistMax = m.relists.summary()
+	sum.LagP50, sum.LagP95, sum.LagMax = s.lags.summary()
 	for t, n := range s.byType {
 		sum.Events[string(t)] = n
 	}

@@ -80,7 +80,7 @@ func relistText(r plegstat.CheckReport) string {
 		return "no relist succeeded"
 	}
 	return fmt.Sprintf("relist p50 %s, p95 %s, max %s over %s",
-		output.ShortTime(seconds(r.RelistP50)), output.ShortTime(seconds(r.RelistP95)), output.ShortTime(seconds(r.RelistMax)), output.Plural(r.Samples, "sample"))
+		output.ShortTime(seconds(*r.RelistP50)), output.ShortTime(seconds(*r.RelistP95)), output.ShortTime(seconds(*r.RelistMax)), output.Plural(r.Samples, "sample"))
 }
 
 func sizeOf(r plegstat.CheckReport) string {
@@ -120,7 +120,7 @@ func reasonText(r plegstat.CheckReport, found plegstat.Finding, failure error) s
 		e := r.Errors[0]
 		return fmt.Sprintf("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), e.Message)
 	case plegstat.SlowRelist:
-		return fmt.Sprintf("a relist took %s (threshold %s)", output.ShortTime(seconds(r.RelistMax)), threshold)
+		return fmt.Sprintf("a relist took %s (threshold %s)", output.ShortTime(seconds(*r.RelistMax)), threshold)
 	case plegstat.SlowStatus:
 		s := r.Slowest[0]
 		return fmt.Sprintf("the status of %s took %s (threshold %s)", pod.DisplayName(s.Namespace, s.Name), output.ShortTime(seconds(s.Seconds)), threshold)

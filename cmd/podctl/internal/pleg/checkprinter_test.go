@@ -11,7 +11,7 @@ import (
 
 func TestCheckVerdictIsTheFirstFindingThatApplies(t *testing.T) {
 	waits := []plegstat.CheckWait{{Call: "ContainerStatus", Namespace: "default", Name: "db", UID: "u", Container: "db", ID: "0123456789abcdef", Seconds: 12}}
-	healthy := plegstat.CheckReport{ThresholdSeconds: 180, RelistMax: 0.01, Slowest: []plegstat.CheckSlow{{Namespace: "default", Name: "db", Seconds: 0.3}}}
+	healthy := plegstat.CheckReport{ThresholdSeconds: 180, RelistMax: new(0.01), Slowest: []plegstat.CheckSlow{{Namespace: "default", Name: "db", Seconds: 0.3}}}
 	for _, c := range []struct {
 		name    string
 		change  func(*plegstat.CheckReport)
@@ -26,7 +26,7 @@ func TestCheckVerdictIsTheFirstFindingThatApplies(t *testing.T) {
 		{name: "status failed", change: func(r *plegstat.CheckReport) {
 			r.Errors = []plegstat.CheckError{{Namespace: "default", Name: "db", Message: "read status: bad"}}
 		}, want: "status of default/db: read status: bad"},
-		{name: "slow relist", change: func(r *plegstat.CheckReport) { r.RelistMax = 200 }, want: "a relist took 3m20s (threshold 3m0s)"},
+		{name: "slow relist", change: func(r *plegstat.CheckReport) { r.RelistMax = new(200.0) }, want: "a relist took 3m20s (threshold 3m0s)"},
 		{name: "slow status", change: func(r *plegstat.CheckReport) { r.Slowest[0].Seconds = 181 }, want: "the status of default/db took 3m1s (threshold 3m0s)"},
 	} {
 		r := healthy
@@ -43,7 +43,7 @@ func TestCheckTextNamesTheWaitOnceAndGivesTheHint(t *testing.T) {
 	r := plegstat.CheckReport{
 		Status: plegstat.Unhealthy, Reason: "no answer for 4m12s: PodSandboxStatus of default/db (sandbox 0123456789abc)",
 		Runtime: "containerd\n2.4.2", Endpoint: "unix:///run/c.sock", PID: 1234, Hint: "kill -USR1 1234 makes containerd log its goroutines", Unfinished: "10 of 10 relists, statuses of 0 of 1 pod",
-		Samples: 300, RelistP50: 0.004, RelistP95: 0.009, RelistMax: 0.02, Pods: 1, Containers: 2, Hints: plegstat.HintsNone.String(), NoHints: "switched\noff",
+		Samples: 300, RelistP50: new(0.004), RelistP95: new(0.009), RelistMax: new(0.02), Pods: 1, Containers: 2, Hints: plegstat.HintsNone.String(), NoHints: "switched\noff",
 		Waits: []plegstat.CheckWait{{
 			Call: "PodSandboxStatus", Namespace: "default", Name: "db", UID: "u", ID: "0123456789abcdef",
 			Since: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Seconds: 252,
