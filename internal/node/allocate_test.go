@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -81,6 +82,38 @@ func (c *syncCount) of(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.count[name]
+}
+
+// The simulated runtime says what a container uses, as a real one does.
+func TestMemoryLimitBelowUseIsRefused(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		limited := func(limit string) string {
+			return strings.Replace(podYAML("web", "grow 60Mi; sleep 3600", "terminationGracePeriodSeconds: 1"), "{name: c,", "{name: c, resources: {limits: {memory: "+limit+"}},", 1)
+		}
+		p := w.podctl("run-a", limited("200Mi"))
+		p.until("web", "running", running)
+		time.Sleep(time.Minute)
+		w.sim.ClearCalls()
+		p.want(limited("20Mi"))
+		p.until("web", "refused", func(i Info) bool { _, _, progress := resizeState(i); return progress })
+		const want = `attempting to set container \"c\" memory limit (20971520) below current usage (63963136)`
+		if got := strings.Join(p.messages(event.ResizeError), "\n"); !strings.Contains(got, want) {
+			t.Errorf("events: %q, want %q", got, want)
+		}
+		time.Sleep(time.Minute)
+		if got := w.calls("UpdateContainerResources", "StopContainer", "RunPodSandbox"); len(got) > 0 || len(p.messages(event.ResizeCompleted)) > 0 {
+			t.Errorf("calls %v, events %v", got, p.reasons())
+		}
+		p.want(limited("100Mi"))
+		p.until("web", "resized", func(i Info) bool {
+			_, pending, progress := resizeState(i)
+			return running(i) && !pending && !progress && i.Status.ContainerStatuses[0].AllocatedResources.Memory().String() == "100Mi"
+		})
+		if got := w.calls("UpdateContainerResources", "StopContainer"); len(got) != 1 {
+			t.Errorf("calls: %v", got)
+		}
+		p.drain()
+	})
 }
 
 // A pod whose resize waits for room is synced no more often than another.
