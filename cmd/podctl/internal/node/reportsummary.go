@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func summarize(results []report.Result) report.Summary {
 		for _, e := range p.Evidence {
 			why = append(why, e.Text)
 		}
-		state := "starting, " + string(p.Step)
+		state := "starting, " + cmp.Or(string(p.Step), "-")
 		if p.Layer != "-" {
 			state += ", " + string(p.Layer)
 		}

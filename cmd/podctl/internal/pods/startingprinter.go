@@ -14,7 +14,7 @@ import (
 type StartingPod struct {
 	Metadata   terminatingMetadata `json:"metadata"`            // of the pod
 	Owner      string              `json:"owner"`               // as in podctl pods
-	Step       why.Step            `json:"step"`                // admission, host-port, device, queue, object, volume, sandbox, network, pull, create, start, hook, init, startup-probe, readiness, restart
+	Step       why.Step            `json:"step"`                // admission, host-port, device, queue, object, volume, sandbox, network, pull, create, start, hook, init, startup-probe, readiness, restart; empty where it is not known
 	Container  string              `json:"container,omitempty"` // of which the step is
 	Since      time.Time           `json:"since,omitzero"`      // when the step began, if known
 	Layer      why.Layer           `json:"layer"`               // what it waits for: worker, admission, config, device, disk, volume, network, registry, image, runtime, shim, cgroup, kernel, hook, probe, application, lock; - if nothing is stuck, or that is not known
