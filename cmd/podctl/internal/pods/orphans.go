@@ -253,8 +253,10 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 	for i, orphan := range found {
 		killing.Go(func() error {
 			defer lines.Done(i)
-			defer steps.Begin(output.OneLine(orphan.Title()))()
-			done[i], errs[i] = killOrphan(ctx, lines.Writer(i), o, k, orphan)
+			end := steps.Begin(output.OneLine(orphan.Title()))
+			if done[i], errs[i] = killOrphan(ctx, lines.Writer(i), o, k, orphan); ctx.Err() == nil {
+				end()
+			}
 			return nil
 		})
 	}
