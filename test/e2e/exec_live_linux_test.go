@@ -178,7 +178,7 @@ func TestExec(t *testing.T) {
 			for _, flags := range [][]string{nil, {"-i"}, {"--timeout", "1m"}} {
 				args := append(append([]string{"exec"}, flags...), "web/c", "--", "nosuch")
 				_, errw, code := in.does(t, args...)
-				if !strings.Contains(errw, `podctl: exec: default/web/c has no command "nosuch": `) || !strings.Contains(errw, "hint: podctl debug") || code != 1 {
+				if !strings.Contains(errw, `podctl: exec: default/web/c has no command "nosuch": `) || !strings.Contains(errw, "hint: podctl exec default/web/c -- sh, ") || code != 1 {
 					t.Errorf("%q: %q, exit code %d", args, errw, code)
 				}
 			}
