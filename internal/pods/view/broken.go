@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
 	"github.com/podctl/podctl/internal/cri"
@@ -77,8 +76,7 @@ func isSuspect(tree *cgroup.Tree, id string) bool {
 	if group == "" {
 		return true
 	}
-	state := read(tree.File(group, "freezer", ""), FreezerState)
-	if state == "FROZEN" || state == "FREEZING" || strings.Contains(read(tree.File(group, "freezer", ""), "cgroup.events"), "frozen 1") {
+	if isFrozen(tree.File(group, "freezer", "")) {
 		return true
 	}
 	pids, err := tree.Processes(group, 1)
@@ -113,5 +111,10 @@ func (r *Reader) readProcesses(ctx context.Context, p *Pod) {
 	}
 }
 
-// IsBroken reports whether a container that runs according to the runtime does not.
-func (c *Container) IsBroken() bool { return c.State == Running && (c.Gone || c.Frozen != "") }
+// Broken returns the broken process of a container that runs according to the runtime.
+func (c *Container) Broken() BrokenProcess {
+	if c.State != Running {
+		return BrokenProcess{}
+	}
+	return BrokenProcess{Container: c.Name, PID: c.PID, Gone: c.Gone, Frozen: c.Frozen}
+}

@@ -47,8 +47,11 @@ func (r *Reader) readDenied(s *Sources, p *Pod) {
 	}
 	for i := range p.Containers {
 		c := &p.Containers[i]
+		if c.State != Running || c.PID == 0 {
+			continue
+		}
 		first, err := r.Proc.Read(c.PID)
-		if c.State != Running || c.PID == 0 || err != nil {
+		if err != nil {
 			continue
 		}
 		of := denied.Confinement{PIDs: map[int]time.Time{}, From: c.StartedAt}

@@ -77,16 +77,13 @@ func (g cgroups) freezer() string {
 		case c.Has("freezer"):
 			if file := g.climb(c, FreezerState, func(dir string) bool {
 				return read(dir, "freezer.self_freezing") == "1"
-			}, func(dir string) bool {
-				state := read(dir, FreezerState)
-				return state == "FROZEN" || state == "FREEZING" // of a process that waits in the kernel
 			}); file != "" {
 				return file
 			}
 		case len(c.Controllers) == 0:
 			if file := g.climb(c, cgroupFreeze, func(dir string) bool {
 				return read(dir, cgroupFreeze) == "1"
-			}, func(dir string) bool { return strings.Contains(read(dir, "cgroup.events"), "frozen 1") }); file != "" {
+			}); file != "" {
 				return file
 			}
 		}
@@ -94,11 +91,18 @@ func (g cgroups) freezer() string {
 	return ""
 }
 
+// isFrozen reports whether a cgroup of v1's freezer or of v2 is frozen. On v1 one with a process that
+// waits in the kernel stays FREEZING.
+func isFrozen(dir string) bool {
+	state := read(dir, FreezerState)
+	return state == "FROZEN" || state == "FREEZING" || strings.Contains(read(dir, "cgroup.events"), "frozen 1")
+}
+
 // climb returns the control file of the nearest cgroup that asks to freeze, if
 // the process's own cgroup is frozen.
-func (g cgroups) climb(c proc.Cgroup, file string, asks, frozen func(dir string) bool) string {
+func (g cgroups) climb(c proc.Cgroup, file string, asks func(dir string) bool) string {
 	dir, top := g.dir(c), g.mount(c)
-	if !frozen(dir) {
+	if !isFrozen(dir) {
 		return ""
 	}
 	for at := dir; at != top && strings.HasPrefix(at, top); at = filepath.Dir(at) {

@@ -20,7 +20,7 @@ func (f *Pod) IsStarting() bool {
 	switch w := f.Worker; {
 	case w != nil && (w.Stopped || w.Terminating() || w.Finished()), f.Terminating(), f.Status == pod.StatusTerminating:
 		return false
-	case w != nil && w.Rejected != "", slices.ContainsFunc(f.Containers, func(c Container) bool { return c.IsBroken() }):
+	case w != nil && w.Rejected != "", slices.ContainsFunc(f.Containers, func(c Container) bool { return c.Broken().IsBroken() }):
 		return true
 	case f.Phase == string(v1.PodSucceeded), f.Phase == string(v1.PodFailed), f.Phase == string(pod.PhaseExited):
 		return false
@@ -84,7 +84,7 @@ func IsPlain(reason string) bool { return reason == "ContainerCreating" || reaso
 func (f *Pod) isUp(c *Container) bool {
 	switch c.State {
 	case Running:
-		return !c.IsBroken() && c.Kind != KindInit && (c.Ready == nil || *c.Ready)
+		return !c.Broken().IsBroken() && c.Kind != KindInit && (c.Ready == nil || *c.Ready)
 	case Terminated:
 		policy := ""
 		if f.Spec != nil {

@@ -39,8 +39,8 @@ func nextOf(f *view.Pod, ending []string) []string {
 		if !pod.IsShellSafe(c.Name) {
 			container = c.ID
 		}
-		if c.IsBroken() {
-			_, commands := BrokenText(name, view.BrokenProcess{Container: c.Name, PID: c.PID, Gone: c.Gone, Frozen: c.Frozen})
+		if broken := c.Broken(); broken.IsBroken() {
+			_, commands := BrokenText(name, broken)
 			next = append(next, commands...)
 		}
 		switch end := c.Failure(); {

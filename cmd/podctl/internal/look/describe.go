@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
@@ -96,7 +97,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 		return describeReported(ctx, e, o, err)
 	}
 	r := NewViewReader(e, s.Paths, s.Client.Endpoint())
-	r.Runtime, r.Pulls = s.Client, pulls.NewReader(s.Client, e.Now).List
+	r.Runtime, r.Pulls, r.Denials = s.Client, pulls.NewReader(s.Client, e.Now).List, true
 	_ = r.SetKubelet(&s.Answers.Kubelet) // what it did not say is not read of its pods
 	return o.describe(ctx, e, s.Pods, r)
 }
@@ -104,7 +105,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 // NewViewReader returns a reader of pods without a runtime.
 func NewViewReader(e *shell.Env, paths host.Paths, endpoint cri.Endpoint) *view.Reader {
 	return &view.Reader{
-		Server: e.ServerOf(endpoint), Denials: true, Dial: e.Dial, PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(),
+		Server: e.ServerOf(endpoint), Dial: e.Dial, PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(),
 		Now: e.Now, Events: PodEvents(e, paths.Root), KernelLog: e.ReadKills, Recorded: e.Tape != nil,
 	}
 }
@@ -131,7 +132,7 @@ func describeReported(ctx context.Context, e *shell.Env, o describeOptions, fail
 // describe prints what is known of those of the pods that the user names.
 func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*inventory.Pod, r *view.Reader) error {
 	pods, err := target.Pods(all, o.query)
-	r.LogLines = o.logLines
+	r.LogLines, r.KernelLog = o.logLines, sync.OnceValues(r.KernelLog) // which is that of all pods
 	seen := make([]*view.Pod, len(pods))
 	var g errgroup.Group
 	g.SetLimit(parallelPods)
