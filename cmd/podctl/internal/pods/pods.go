@@ -112,16 +112,11 @@ func readPodNames(words []string) ([]string, error) {
 
 func runPods(ctx context.Context, e *shell.Env, o podListOptions) error {
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
-		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
+		listing, seen, err := o.readers(ctx, e)
 		if err != nil {
 			return err
 		}
-		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
-		paths, err := o.Paths(endpoint)
-		if err != nil {
-			return err
-		}
-		p := &podLister{env: e, opts: o, reader: shell.NewReader(e, dir), view: look.NewViewReader(e, paths, endpoint), close: func() {}}
+		p := &podLister{env: e, opts: o, reader: listing, view: seen, close: func() {}}
 		defer func() { p.close() }()
 		return o.Show(ctx, e, "no pods", p.list)
 	})
@@ -159,7 +154,6 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	if err == nil {
 		inventory.ReadStatuses(ctx, selected, l.client, l.opts.Format.IsWide())
 		l.env.WarnOnce(&l.warned, unreadError(selected))
-		l.view.Runtime = l.client
 		broken = l.view.BrokenProcesses(ctx, selected)
 	}
 	return podListing(selected, broken, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(filter.Unmatched(selected), all, l.opts.Watch))
@@ -186,7 +180,7 @@ func (l *podLister) join(ctx context.Context, asking *owners.PendingAnswers) ([]
 		if err != nil {
 			return nil, err
 		}
-		l.client, l.close = client, stop
+		l.client, l.view.Runtime, l.close = client, client, stop
 	}
 	pods, _, err := l.reader.Read(ctx, l.client, asking)
 	return pods, err

@@ -33,6 +33,21 @@ func readPodList(c *cli.Context) (o podListOptions, err error) {
 	return o, err
 }
 
+// readers finds the runtime, which is kept in the options, and returns what reads the list of its pods
+// and what is seen of each.
+func (o *podListOptions) readers(ctx context.Context, e *shell.Env) (inventory.Reader, *view.Reader, error) {
+	endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
+	if err != nil {
+		return inventory.Reader{}, nil, err
+	}
+	o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
+	paths, err := o.Paths(endpoint)
+	if err != nil {
+		return inventory.Reader{}, nil, err
+	}
+	return shell.NewReader(e, dir), look.NewViewReader(e, paths, endpoint), nil
+}
+
 // stuckLister lists the pods that hang on their way up or down, also those of which the runtime
 // lists nothing.
 type stuckLister struct {
@@ -51,16 +66,11 @@ type stuckLister struct {
 // report. prepare sets what to list.
 func runStuck(ctx context.Context, e *shell.Env, o podListOptions, empty string, prepare func(*stuckLister)) error {
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
-		endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
+		listing, seen, err := o.readers(ctx, e)
 		if err != nil {
 			return err
 		}
-		o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
-		paths, err := o.Paths(endpoint)
-		if err != nil {
-			return err
-		}
-		l := &stuckLister{env: e, opts: o, reader: shell.NewReader(e, dir), view: look.NewViewReader(e, paths, endpoint)}
+		l := &stuckLister{env: e, opts: o, reader: listing, view: seen}
 		l.reader.Kubelet = owners.KubeletAlways
 		prepare(l)
 		client, stop, err := shell.Connect(ctx, e, o.Globals)
