@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/node/cgroup"
@@ -173,25 +171,6 @@ func (r *Reader) Read(ctx context.Context, p *inventory.Pod) *Pod {
 	return r.Finish(ctx, s)
 }
 
-// Finish assembles the pod, and reads what depends on its containers.
-func (r *Reader) Finish(ctx context.Context, s *Sources) *Pod {
-	if s.From == FromKubelet {
-		s.Pod.Object = s.Object
-	}
-	s.Pod.Status = s.Status
-	p := s.assemble()
-	p.Server = r.Server
-	r.readProcesses(ctx, p)
-	r.readKernelLog(s, p)
-	r.readDenied(s, p)
-	r.readLogs(s, p)
-	r.readImages(ctx, p)
-	r.readPulls(ctx, s, p)
-	slices.SortFunc(s.Unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
-	p.Unread = s.Unread
-	return p
-}
-
 // readObject reads the pod from the podctl process or the kubelet that manages it, else the
 // spec that podctl left on the sandbox.
 func (r *Reader) readObject(ctx context.Context, s *Sources) error {
@@ -303,58 +282,4 @@ func (r *Reader) readEvents(ctx context.Context, s *Sources) error {
 
 func (s *Sources) terminating() bool {
 	return s.Pod.Terminating() || s.Object != nil && s.Object.DeletionTimestamp != nil
-}
-
-// readKernelLog reads the kernel's log if a container was killed.
-func (r *Reader) readKernelLog(s *Sources, p *Pod) {
-	for i := range p.Containers {
-		for _, e := range p.Containers[i].Ends() {
-			if e.ID == "" || !e.MayBeOOM() {
-				continue
-			}
-			var err error
-			p.KernelLog, err = r.KernelLog()
-			s.notRead("kernel log", err)
-			return
-		}
-	}
-}
-
-// readLogs adds the last lines of the containers that failed.
-func (r *Reader) readLogs(s *Sources, p *Pod) {
-	for i := range p.Containers {
-		ct := &p.Containers[i]
-		if ct.Failure() == nil || ct.LogPath == "" || r.LogLines == 0 {
-			continue
-		}
-		var lines []logs.Line
-		err := ErrNotRecorded
-		if !r.Recorded {
-			lines, err = logs.Collect(ct.LogPath, logs.Options{Tail: int64(r.LogLines)})
-		}
-		s.notRead("log of "+ct.Name, err)
-		for _, l := range lines {
-			ct.LogLines = append(ct.LogLines, string(l.Text[:min(len(l.Text), maxLogLine)]))
-		}
-	}
-}
-
-// readImages asks for the images of containers that wait: the pull of one that the runtime has fails
-// because of a tag or pull policy, and another pull does not help.
-func (r *Reader) readImages(ctx context.Context, p *Pod) {
-	p.HasImage = map[string]bool{}
-	if r.Runtime == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, layerTimeout)
-	defer cancel()
-	for i := range p.Containers {
-		c := &p.Containers[i]
-		if _, known := p.HasImage[c.Image]; known || c.Image == "" || !c.WaitsForImage() && (c.ID != "" || p.ReadySandbox() == nil) {
-			continue
-		}
-		if image, err := r.Runtime.ImageStatus(ctx, c.Image); err == nil {
-			p.HasImage[c.Image] = image != nil
-		}
-	}
 }
