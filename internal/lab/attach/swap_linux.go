@@ -227,8 +227,8 @@ func (s *Swap) exchange(path, parked socketAt) error {
 	return s.replaced()
 }
 
-// isWrong reports whether callers at a path reach nobody, or the wrong one, by which sockets are
-// at the path and beside it, and whether the runtime's is served.
+// isWrong reports whether callers at a path do not reach the runtime: by which sockets are at the
+// path and beside it, and whether the runtime's is served.
 func isWrong(path, beside socketAt, served bool) bool {
 	switch path {
 	case runtimes:

@@ -213,7 +213,7 @@ func cutEntries(tree any, most int) any {
 	return tree
 }
 
-// nameOf returns the name of an object, for people.
+// nameOf returns the name under which a message lists an object.
 func nameOf(tree any) string {
 	fields, _ := tree.(map[string]any)
 	for _, inner := range []string{"status", "attributes"} {

@@ -167,7 +167,7 @@ func TestLookAtContainerd(t *testing.T) {
 	}
 }
 
-// Under each driver a cgroup with a process of a listed container is no leak, one that nobody has is
+// Under each driver a cgroup with a process of a listed container is no leak, and an unowned one is
 // one leak.
 func TestLeakedPodGroupInEveryLayout(t *testing.T) {
 	for _, l := range cgrouptest.Layouts() {
