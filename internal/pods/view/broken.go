@@ -79,7 +79,10 @@ func isSuspect(tree *cgroup.Tree, id string) bool {
 	if isFrozen(tree.File(group, "freezer", "")) {
 		return true
 	}
-	pids, err := tree.Processes(group, 1)
+	if read(tree.File(group, "memory", ""), "cgroup.procs") != "" {
+		return false
+	}
+	pids, err := tree.Processes(group, 1) // of cgroups that the container has made
 	return err == nil && len(pids) == 0
 }
 

@@ -94,8 +94,10 @@ func (g cgroups) freezer() string {
 // isFrozen reports whether a cgroup of v1's freezer or of v2 is frozen. On v1 one with a process that
 // waits in the kernel stays FREEZING.
 func isFrozen(dir string) bool {
-	state := read(dir, FreezerState)
-	return state == "FROZEN" || state == "FREEZING" || strings.Contains(read(dir, "cgroup.events"), "frozen 1")
+	if state := read(dir, FreezerState); state != "" {
+		return state == "FROZEN" || state == "FREEZING"
+	}
+	return strings.Contains(read(dir, "cgroup.events"), "frozen 1")
 }
 
 // climb returns the control file of the nearest cgroup that asks to freeze, if
