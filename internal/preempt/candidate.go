@@ -1,8 +1,9 @@
 package preempt
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -11,80 +12,47 @@ import (
 // out once.
 type candidate struct {
 	pod *v1.Pod
-	// index is its place among the pods that Plan was given.
-	index    int
-	qos      v1.PodQOSClass
-	class    class
-	priority int32
+	// class is the index of its QoS class in classes, -1 if it is none of them.
+	class int
 	// frees is what evicting it frees of each needed resource, in the order of
 	// the needs.
 	frees []int64
 	// memory and cpu are what it frees of these, needed or not: of candidates at
 	// one distance the smaller is taken.
 	memory, cpu int64
-	// shape numbers the distinct (frees, memory, cpu) of a class.
-	shape int
-	// spared is why it cannot be a victim; Victim if it can.
-	spared Reason
+	// reason is "" of a possible victim that nothing is decided of.
+	reason Reason
+	// kill is its place among the victims, from 1.
+	kill int
 }
 
 // freesNothing reports whether its eviction would not help at all.
 func (c *candidate) freesNothing() bool {
-	for _, f := range c.frees {
-		if f > 0 {
-			return false
-		}
-	}
-	return true
+	return !anyShort(c.frees)
+}
+
+// equals reports whether nothing but their places in the list distinguishes two candidates.
+func (c *candidate) equals(d *candidate) bool {
+	return c.class == d.class && c.memory == d.memory && c.cpu == d.cpu && slices.Equal(c.frees, d.frees)
 }
 
 func candidates(preemptor *v1.Pod, pods []*v1.Pod, need []Amount) []*candidate {
-	all := make([]candidate, len(pods))
-	frees := make([]int64, len(pods)*len(need))
 	out := make([]*candidate, len(pods))
 	for i, p := range pods {
-		freed := freedBy(p)
-		c := &all[i]
-		*c = candidate{
-			pod: p, index: i, qos: pod.QOS(p), priority: pod.Priority(p),
-			frees:  frees[i*len(need) : (i+1)*len(need) : (i+1)*len(need)],
-			memory: freed(v1.ResourceMemory),
-			cpu:    freed(v1.ResourceCPU),
+		freed := pod.Freed(p)
+		count := func(name v1.ResourceName) int64 { return pod.Count(name, freed[name]) }
+		c := &candidate{pod: p, class: slices.Index(classes[:], pod.QOS(p)), memory: count(v1.ResourceMemory), cpu: count(v1.ResourceCPU)}
+		for _, n := range need {
+			c.frees = append(c.frees, count(n.Resource))
 		}
-		for j, n := range need {
-			c.frees[j] = freed(n.Resource)
-		}
-		c.class = classOf(c.qos)
-		c.spared = spared(preemptor, c)
+		c.reason = spared(preemptor, c)
 		out[i] = c
 	}
 	return out
 }
 
-// freedBy counts what evicting the pod frees, as pod.Freed has it. Most pods
-// have containers and nothing else, and are added up here, in less than half
-// the time.
-func freedBy(p *v1.Pod) func(v1.ResourceName) int64 {
-	if len(p.Spec.InitContainers) > 0 || p.Spec.Resources != nil || len(p.Spec.Overhead) > 0 {
-		all := pod.Freed(p)
-		return func(name v1.ResourceName) int64 { return pod.Count(name, all[name]) }
-	}
-	return func(name v1.ResourceName) int64 {
-		if name == v1.ResourcePods {
-			return 1
-		}
-		var sum resource.Quantity
-		for i := range p.Spec.Containers {
-			if q, ok := p.Spec.Containers[i].Resources.Requests[name]; ok {
-				sum.Add(q)
-			}
-		}
-		return pod.Count(name, sum)
-	}
-}
-
-// spared returns why the preemptor may not evict the candidate: only a critical
-// pod preempts, any pod that is not critical, and critical ones of a priority
+// spared returns why the preemptor may not evict the candidate, "" if it may: only a
+// critical pod preempts, any pod that is not critical, and critical ones of a priority
 // that is known and strictly lower (Preemptable in pkg/kubelet/types/pod_update.go).
 func spared(preemptor *v1.Pod, c *candidate) Reason {
 	ours, theirs := preemptor.Spec.Priority, c.pod.Spec.Priority
@@ -92,10 +60,10 @@ func spared(preemptor *v1.Pod, c *candidate) Reason {
 	switch {
 	case !pod.IsCritical(preemptor):
 		return NotPreempting
-	case c.class == classes:
+	case c.class < 0:
 		return UnknownClass
 	case !pod.IsCritical(c.pod) || known && *ours > *theirs:
-		return Victim
+		return ""
 	case known && *theirs > *ours:
 		return HigherPriority
 	}

@@ -18,8 +18,6 @@
 // Active), in the kubelet's order, which decides ties. docs/preemption.md walks
 // through an example.
 //
-// Result.Unneeded names the victims that the kubelet need not have chosen. Nothing acts on it.
-//
 // # Differs from the kubelet in
 //
 //   - Scalar resources (hugepages, extended) are checked in the order of their

@@ -1,12 +1,18 @@
 package preempt
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 )
+
+// classes are the QoS classes in the order in which the kubelet looks for victims:
+// the dearest first. A pod whose status names another class is never a victim.
+var classes = [...]v1.PodQOSClass{v1.PodQOSGuaranteed, v1.PodQOSBurstable, v1.PodQOSBestEffort}
 
 // Plan computes which pods the kubelet would preempt so that the preemptor, which
 // lacks need, can be admitted; with a verdict on each of the pods, which are
@@ -17,131 +23,173 @@ func Plan(preemptor *v1.Pod, pods []*v1.Pod, need []Amount) *Result {
 	if len(need) > 0 {
 		r.Signal = need[0].Resource
 	}
-	p := &planner{result: r, all: candidates(preemptor, pods, r.Need)}
-	for _, c := range p.all {
-		if c.spared == Victim {
-			p.byClass[c.class] = append(p.byClass[c.class], c)
-		}
-	}
-	p.judged = make([]judgement, len(p.all))
+	all := candidates(preemptor, pods, r.Need)
 	if pod.IsCritical(preemptor) && len(r.Need) > 0 {
-		p.plan()
+		r.choose(all)
 	}
-	p.verdicts()
-	if len(r.Victims) > 0 {
-		r.Unneeded = p.trim()
-	}
-	r.Warnings = p.warnings()
+	r.judge(all)
+	r.warn(all)
 	return r
 }
 
-// planner carries the working of one Plan.
-type planner struct {
-	result  *Result
-	all     []*candidate
-	byClass [classes][]*candidate // possible victims
-	victims []*candidate          // in the order killed
-	judged  []judgement           // by candidate.index
-}
-
-// judgement is what the rounds found out about a candidate.
-type judgement struct {
-	kill, round int
-	reached     bool
-	distance    float64
-}
-
-// plan finds the victims class by class, the dearest class first, each as if
+// choose finds the victims class by class, the dearest class first, each as if
 // all cheaper ones were gone; they are killed the other way round.
-func (p *planner) plan() {
-	if missing := p.short(p.byClass[guaranteed], p.byClass[burstable], p.byClass[bestEffort]); anyShort(missing) {
-		p.result.Missing = p.amounts(missing)
+func (r *Result) choose(all []*candidate) {
+	var possible, chosen [len(classes)][]*candidate
+	for _, c := range all {
+		if c.reason == "" {
+			possible[c.class] = append(possible[c.class], c)
+		}
+	}
+	missing := r.short(possible[:]...)
+	for j, count := range missing {
+		if count > 0 {
+			r.Missing = append(r.Missing, Amount{r.Need[j].Resource, count})
+		}
+	}
+	if len(r.Missing) > 0 {
 		return
 	}
-	var chosen [classes][]*candidate
-	for c := range classes {
-		gone := slices.Concat(chosen[:c]...)
-		for cheaper := c + 1; cheaper < classes; cheaper++ {
-			gone = append(gone, p.byClass[cheaper]...)
+	for class := range classes {
+		short := r.short(slices.Concat(chosen[:class], possible[class+1:])...)
+		if anyShort(short) {
+			for _, c := range possible[class] {
+				c.reason = NotNeeded
+			}
 		}
-		chosen[c] = p.stage(c, p.short(gone))
+		chosen[class] = nearest(possible[class], short)
 	}
-	for c := bestEffort; ; c-- {
-		p.victims = append(p.victims, chosen[c]...)
-		if c == guaranteed {
-			break
+	for _, victims := range slices.Backward(chosen[:]) {
+		for _, c := range victims {
+			r.Victims = append(r.Victims, c.pod)
+			c.reason, c.kill = Victim, len(r.Victims)
 		}
-	}
-	for i, c := range p.victims {
-		p.result.Victims = append(p.result.Victims, c.pod)
-		p.judged[c.index].kill = i + 1
 	}
 }
 
 // short is what is needed when the groups of candidates are gone.
-func (p *planner) short(gone ...[]*candidate) []int64 {
-	short := make([]int64, len(p.result.Need))
-	for j, n := range p.result.Need {
+func (r *Result) short(gone ...[]*candidate) []int64 {
+	short := make([]int64, len(r.Need))
+	for j, n := range r.Need {
 		short[j] = n.Count
 	}
-	for _, group := range gone {
-		subtract(short, group...)
-	}
+	subtract(short, slices.Concat(gone...)...)
 	return short
 }
 
-// amounts writes down what is short.
-func (p *planner) amounts(short []int64) []Amount {
-	var out []Amount
-	for j, s := range short {
-		if s > 0 {
-			out = append(out, Amount{p.result.Need[j].Resource, s})
+// nearest chooses victims among the candidates of one class until nothing is short:
+// in each round the one nearest to what is; of equally near ones the one that
+// requests less memory, then less cpu, then the later in the list, where the chosen
+// one's place is taken by the last (getPodsToPreemptByDistance in
+// pkg/kubelet/preemption/preemption.go).
+func nearest(list []*candidate, short []int64) []*candidate {
+	list = slices.Clone(list)
+	var chosen []*candidate
+	for anyShort(short) {
+		at, least := 0, distance(short, list[0].frees)
+		for i, c := range list[1:] {
+			d, best := distance(short, c.frees), list[at]
+			if cmp.Or(cmp.Compare(d, least), cmp.Compare(c.memory, best.memory), cmp.Compare(c.cpu, best.cpu)) <= 0 {
+				at, least = i+1, d
+			}
 		}
+		chosen = append(chosen, list[at])
+		subtract(short, list[at])
+		list[at] = list[len(list)-1]
+		list = list[:len(list)-1]
 	}
-	return out
-}
-
-// stage runs the rounds of one class and records them.
-func (p *planner) stage(c class, short []int64) []*candidate {
-	s := Stage{Class: qosOf[c], Candidates: len(p.byClass[c]), Short: p.amounts(short)}
-	number := 0
-	for _, before := range p.result.Stages {
-		number += len(before.Rounds)
-	}
-	g := newGreedy(p.byClass[c])
-	before := len(s.Short)
-	chosen := g.run(short, func(ch choice) {
-		number++
-		round := Round{
-			Number: number, Candidates: len(g.list) + 1, Chosen: refTo(ch.chosen.pod),
-			Before: float64(before), Distance: ch.distance, Tied: ch.tied, Left: p.amounts(short),
-		}
-		if ch.next != nil {
-			round.Next = &Rival{refTo(ch.next.pod), g.shapes[ch.next.shape].distance, tieBreak(ch, g)}
-			round.Equal = g.equal(ch)
-		}
-		s.Rounds = append(s.Rounds, round)
-		p.judged[ch.chosen.index] = judgement{round: number, reached: true, distance: ch.distance}
-		before = len(round.Left)
-	})
-	if len(s.Rounds) > 0 {
-		for _, left := range g.list {
-			p.judged[left.index] = judgement{round: number, reached: true, distance: g.shapes[left.shape].distance}
-		}
-	}
-	p.result.Stages = append(p.result.Stages, s)
 	return chosen
 }
 
-// tieBreak returns what decided between the chosen one and the runner-up.
-func tieBreak(ch choice, g *greedy) TieBreak {
-	switch {
-	case g.shapes[ch.next.shape].distance != ch.distance:
-		return Nearer
-	case ch.next.memory != ch.chosen.memory:
-		return LessMemory
-	case ch.next.cpu != ch.chosen.cpu:
-		return LessCPU
+// subtract takes from what is short what evicting the candidates frees. What
+// is not short any more stays as it is: 0 or less.
+func subtract(short []int64, evicted ...*candidate) {
+	for j := range short {
+		for _, c := range evicted {
+			if short[j] <= 0 {
+				break
+			}
+			short[j] -= c.frees[j]
+		}
 	}
-	return Later
+}
+
+func anyShort(short []int64) bool {
+	return slices.ContainsFunc(short, func(s int64) bool { return s > 0 })
+}
+
+// distance measures how much of what is short would still be after an
+// eviction: for each resource the share that remains, squared, in the kubelet's
+// order and with its rounding. The conversion keeps the compiler from fusing the
+// product into the sum, which would round otherwise.
+func distance(short, frees []int64) float64 {
+	var sum float64
+	for j, s := range short {
+		if s <= 0 {
+			continue
+		}
+		if remaining := float64(s - frees[j]); remaining > 0 {
+			share := remaining / float64(s)
+			sum += float64(share * share)
+		}
+	}
+	return sum
+}
+
+// judge makes the verdicts on all pods, the most endangered first.
+func (r *Result) judge(all []*candidate) {
+	var victims []*candidate
+	for _, c := range all {
+		if c.kill > 0 {
+			victims = append(victims, c)
+		}
+	}
+	for _, c := range all {
+		switch {
+		case c.reason != "" && c.reason != NotNeeded:
+		case len(r.Need) == 0:
+			c.reason = NothingShort
+		case len(r.Missing) > 0:
+			c.reason = NotEnough
+		case c.freesNothing():
+			c.reason = FreesNothing
+		case c.reason == "":
+			c.reason = ClassNotReached
+		case slices.ContainsFunc(victims, c.equals):
+			c.reason = EqualToVictim
+		}
+	}
+	sorted := slices.SortedStableFunc(slices.Values(all), func(a, b *candidate) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(byDanger, a.reason), slices.Index(byDanger, b.reason)),
+			cmp.Compare(a.kill, b.kill),
+			cmp.Compare(b.class, a.class), // cheapest first
+			strings.Compare(a.pod.Namespace, b.pod.Namespace), strings.Compare(a.pod.Name, b.pod.Name))
+	})
+	r.Verdicts = make([]Verdict, len(sorted))
+	for i, c := range sorted {
+		frees := []Amount{{v1.ResourceCPU, c.cpu}, {v1.ResourceMemory, c.memory}}
+		for j, n := range r.Need {
+			if n.Resource != v1.ResourceCPU && n.Resource != v1.ResourceMemory {
+				frees = append(frees, Amount{n.Resource, c.frees[j]})
+			}
+		}
+		r.Verdicts[i] = Verdict{
+			Pod: refTo(c.pod), QOS: pod.QOS(c.pod), Priority: pod.Priority(c.pod), Frees: frees,
+			Kill: c.kill, Reason: c.reason,
+			Terminating: c.pod.DeletionTimestamp != nil, GraceSeconds: grace(c.pod),
+		}
+	}
+}
+
+// grace is how many seconds the pod may take to end: of one that is terminating what
+// was granted then, else its own; 30 s is the API's default.
+func grace(p *v1.Pod) int64 {
+	switch {
+	case p.DeletionGracePeriodSeconds != nil:
+		return *p.DeletionGracePeriodSeconds
+	case p.Spec.TerminationGracePeriodSeconds != nil:
+		return *p.Spec.TerminationGracePeriodSeconds
+	}
+	return v1.DefaultTerminationGracePeriodSeconds
 }

@@ -2,7 +2,6 @@ package preempt
 
 import (
 	"fmt"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -22,15 +21,8 @@ type Result struct {
 	// Verdicts has every pod once, the most endangered first: the victims as in
 	// Victims, then those who could be, then those who cannot.
 	Verdicts []Verdict `json:"verdicts"`
-	// Stages are the three classes in the order in which victims were looked for.
-	// Empty if no victim was looked for: nothing is short, the preemptor is not
-	// critical, or Missing is not empty.
-	Stages []Stage `json:"stages,omitempty"`
 	// Missing is what would be short even without all possible victims.
-	Missing []Amount `json:"missing,omitempty"`
-	// Unneeded are the victims without which the others would free enough, the dearest
-	// first. The kubelet evicts them all the same.
-	Unneeded []PodRef  `json:"unneeded,omitempty"`
+	Missing  []Amount  `json:"missing,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
@@ -44,58 +36,75 @@ type Verdict struct {
 	// Kill is its place among the victims, from 1; 0 if it is safe.
 	Kill   int    `json:"kill,omitempty"`
 	Reason Reason `json:"reason"`
-	// Round is the number of the round in which it was chosen; if it is
-	// NotNeeded, of the last round in which it was not. Else 0.
-	Round int `json:"round,omitempty"`
-	// Distance is how far it was, in that round, from freeing all that was short:
-	// 0 would have done alone.
-	Distance float64 `json:"distance"`
 	// Terminating: its termination was requested already.
 	Terminating bool `json:"terminating,omitempty"`
 	// GraceSeconds is how long it may take to end.
 	GraceSeconds int64 `json:"graceSeconds"`
 }
 
-// Stage is the search for victims in one class.
-type Stage struct {
-	Class v1.PodQOSClass `json:"class"`
-	// Candidates is the number of possible victims of this class.
-	Candidates int `json:"candidates"`
-	// Short is what must come from this class: the need without what the victims
-	// of the classes before it free, and without all that every candidate of the
-	// classes after it would free. If it is empty, there are no rounds.
-	Short  []Amount `json:"short,omitempty"`
-	Rounds []Round  `json:"rounds,omitempty"`
+// Reason is why a pod is a victim or safe.
+type Reason string
+
+const (
+	// Victim: the kubelet would evict it.
+	Victim Reason = "Victim"
+	// EqualToVictim: it frees the same as a victim of its class, and the order of
+	// the kubelet's list decides, which changes from one admission to the next.
+	EqualToVictim Reason = "EqualToVictim"
+	// NotNeeded: its class was looked at, and others freed enough.
+	NotNeeded Reason = "NotNeeded"
+	// ClassNotReached: nothing was left to free when its class's turn came.
+	ClassNotReached Reason = "ClassNotReached"
+	// FreesNothing: it could be a victim, but requests nothing that is short.
+	FreesNothing Reason = "FreesNothing"
+	// NothingShort: the pod that asks lacks no resource.
+	NothingShort Reason = "NothingShort"
+	// NotEnough: not even all possible victims would free enough, so none is
+	// evicted.
+	NotEnough Reason = "NotEnough"
+	// NotPreempting: the pod that asks is not critical.
+	NotPreempting Reason = "NotPreempting"
+	// UnknownClass: its status names no QoS class that the kubelet knows.
+	UnknownClass Reason = "UnknownClass"
+	// HigherPriority: it is critical, and of higher priority than the pod that asks.
+	HigherPriority Reason = "HigherPriority"
+	// Critical: it is critical, and of no lower priority.
+	Critical Reason = "Critical"
+)
+
+// byDanger are the reasons, that of the most endangered pods first.
+var byDanger = []Reason{
+	Victim, EqualToVictim, NotNeeded, ClassNotReached, FreesNothing, NothingShort, NotEnough, NotPreempting, UnknownClass,
+	HigherPriority, Critical,
 }
 
-// Round is one choice of a victim.
-type Round struct {
-	// Number counts from 1, through all stages.
-	Number int `json:"number"`
-	// Candidates is how many there were to choose from.
-	Candidates int    `json:"candidates"`
-	Chosen     PodRef `json:"chosen"`
-	// Before is the distance if no pod is chosen: the number of resources that
-	// are short. Distance is that of the chosen one.
-	Before   float64 `json:"before"`
-	Distance float64 `json:"distance"`
-	// Left is what is still short in this stage afterwards.
-	Left []Amount `json:"left,omitempty"`
-	// Next is who would have been chosen otherwise, nil if no other pod was left.
-	Next *Rival `json:"next,omitempty"`
-	// Tied counts the others at the same distance.
-	Tied int `json:"tied,omitempty"`
-	// Equal are the others that nothing distinguishes from the chosen one: the order
-	// of the kubelet's list decides, which changes from one admission to the next.
-	Equal []PodRef `json:"equal,omitempty"`
-}
-
-// Rival is the runner-up of a round.
-type Rival struct {
-	Pod      PodRef  `json:"pod"`
-	Distance float64 `json:"distance"`
-	// By is what decided against it.
-	By TieBreak `json:"by"`
+// Why is the reason for a verdict of this result in words.
+func (r *Result) Why(v Verdict) string {
+	switch v.Reason {
+	case Victim:
+		return fmt.Sprintf("frees the most that a %s pod can of what is short", v.QOS)
+	case EqualToVictim:
+		return "frees the same as a victim: the order of the kubelet's list decides"
+	case NotNeeded:
+		return "not needed: the victims free enough"
+	case ClassNotReached:
+		return fmt.Sprintf("no %s pod is needed", v.QOS)
+	case FreesNothing:
+		return "frees nothing that is short"
+	case NothingShort:
+		return "nothing is short"
+	case NotEnough:
+		return "no set of pods would be enough"
+	case NotPreempting:
+		return fmt.Sprintf("%s is not critical", r.Preemptor)
+	case UnknownClass:
+		return fmt.Sprintf("QoS class %q is unknown", v.QOS)
+	case HigherPriority:
+		return fmt.Sprintf("critical, of higher priority than %s", r.Preemptor)
+	case Critical:
+		return "critical"
+	}
+	return string(v.Reason)
 }
 
 // Err is the kubelet's error if no set of victims suffices, else nil.
@@ -104,16 +113,6 @@ func (r *Result) Err() error {
 		return nil
 	}
 	return fmt.Errorf("preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: %s", kubeletList(r.Missing))
-}
-
-// Wait is how long the preemptor may have to wait if every victim uses its
-// whole grace period: the victims are killed one after the other.
-func (r *Result) Wait() time.Duration {
-	var sum time.Duration
-	for _, v := range r.Verdicts[:len(r.Victims)] {
-		sum += time.Duration(v.GraceSeconds) * time.Second
-	}
-	return sum
 }
 
 // Survivors are the pods without the victims, in their order: what is on the

@@ -30,7 +30,6 @@ type preemptOptions struct {
 	// nodePods are manifests of pods on the node.
 	nodePods              []string
 	allocatable, reserved v1.ResourceList
-	explain               bool
 	format                output.Format
 }
 
@@ -55,13 +54,12 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 			&cli.StringSliceFlag{Name: "node-pods", DefaultText: "those of the kubelet, else of live podctl processes", Usage: "`FILE|DIR` of the pods on the node"},
 			&cli.GenericFlag{Name: "allocatable", Value: &cmdline.ResourceList{}, DefaultText: "the cluster's, podctl's, the kubelet's, or this machine's", Usage: "`LIST` of allocatable amounts, each replacing the detected one: cpu=4,memory=8Gi,pods=110"},
 			&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, Usage: "`LIST` of amounts to subtract from this machine's capacity"},
-			&cli.BoolFlag{Name: "explain", Usage: "print the rounds of the search for victims"},
 			shell.NoHeadersFlag(),
 		}, shell.DesiredFlags()...),
 		Action: func(c *cli.Context) error {
 			o := preemptOptions{
-				Globals: shell.ReadGlobals(c), explain: c.Bool("explain"),
-				paths: append(c.StringSlice("filename"), c.StringSlice("what-if")...), nodePods: c.StringSlice("node-pods"),
+				Globals: shell.ReadGlobals(c),
+				paths:   append(c.StringSlice("filename"), c.StringSlice("what-if")...), nodePods: c.StringSlice("node-pods"),
 				allocatable: cmdline.Resources(c, "allocatable"), reserved: cmdline.Resources(c, "reserved"),
 			}
 			var err error
@@ -112,7 +110,7 @@ func runPreempt(ctx context.Context, e *shell.Env, o preemptOptions) error {
 	}
 	arrivals := n.Admit(pods)
 	if o.format.IsTable() {
-		err = printArrivals(e, o, n, arrivals)
+		err = printArrivals(e, n, arrivals)
 	} else {
 		err = o.format.PrintObject(e.Out, nil, output.Item{Data: preemption{Sources: n.Sources, Arrivals: arrivals}})
 	}

@@ -22,19 +22,19 @@ type preemption struct {
 
 // printArrivals prints, for each pod that arrives, the arithmetic, a table of
 // the pods on the node, and one sentence.
-func printArrivals(e *shell.Env, o preemptOptions, n *arrival.Node, arrivals []arrival.Arrival) error {
+func printArrivals(e *shell.Env, n *arrival.Node, arrivals []arrival.Arrival) error {
 	for i, a := range arrivals {
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := printArrival(e, o, n, a); err != nil {
+		if err := printArrival(e, n, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func printArrival(e *shell.Env, o preemptOptions, n *arrival.Node, a arrival.Arrival) error {
+func printArrival(e *shell.Env, n *arrival.Node, a arrival.Arrival) error {
 	if len(a.Usage) > 0 {
 		fmt.Fprintln(e.Out, arithmetic(n, a))
 	}
@@ -42,9 +42,6 @@ func printArrival(e *shell.Env, o preemptOptions, n *arrival.Node, a arrival.Arr
 	if a.Plan != nil {
 		if err := printVerdicts(e, a.Plan); err != nil {
 			return err
-		}
-		if o.explain {
-			explain(e, a.Plan)
 		}
 	}
 	fmt.Fprintf(e.Out, "%s\n", sentence(a))
@@ -143,33 +140,7 @@ func sentence(a arrival.Arrival) string {
 	if len(a.Plan.Victims) == 0 {
 		return fmt.Sprintf("%s fits", a.Pod)
 	}
-	text := fmt.Sprintf("for %s the kubelet would evict %s", a.Pod, output.Plural(len(a.Plan.Victims), "pod"))
-	return text + tied(a.Plan) + unneeded(a.Plan)
-}
-
-// tied names the equal pods among which the order of the kubelet's list decides.
-func tied(r *preempt.Result) string {
-	ties := r.Ties()
-	if len(ties) == 0 {
-		return ""
-	}
-	last := ties[len(ties)-1]
-	if len(r.Victims) == 1 {
-		return ", one of " + last.OneOf()
-	}
-	return fmt.Sprintf(", of which %d are of equal pods: %s", len(ties), ties[0].OneOf())
-}
-
-// unneeded names the victims without which the others would free enough.
-func unneeded(r *preempt.Result) string {
-	if len(r.Unneeded) == 0 {
-		return ""
-	}
-	names := make([]string, len(r.Unneeded))
-	for i, v := range r.Unneeded {
-		names[i] = v.String()
-	}
-	return "; not needed: " + strings.Join(names, ", ")
+	return fmt.Sprintf("for %s the kubelet would evict %s", a.Pod, output.Plural(len(a.Plan.Victims), "pod"))
 }
 
 // askedSources names the sources of the pods on the node.
@@ -182,57 +153,4 @@ func askedSources(n *arrival.Node) string {
 		all = append(all, fmt.Sprintf("%s (%s)", s.Name, output.Plural(s.Pods, "pod")))
 	}
 	return strings.Join(all, ", ")
-}
-
-// explain prints the rounds in which the kubelet looks for victims.
-func explain(e *shell.Env, r *preempt.Result) {
-	if len(r.Stages) == 0 {
-		fmt.Fprintln(e.Out, "no round: no victim is needed")
-		return
-	}
-	for _, s := range r.Stages {
-		fmt.Fprintf(e.Out, "%s: %s\n", s.Class, output.Plural(s.Candidates, "possible victim"))
-		if len(s.Short) == 0 {
-			fmt.Fprintln(e.Out, "  no victim is needed from this class")
-			continue
-		}
-		fmt.Fprintf(e.Out, "  short without all cheaper pods and the victims so far: %s\n", amounts(s.Short))
-		for _, round := range s.Rounds {
-			fmt.Fprintf(e.Out, "  round %d: %s of %d, distance %.2f → %.2f", round.Number, round.Chosen, round.Candidates, round.Before, round.Distance)
-			if n := round.Next; n != nil {
-				fmt.Fprintf(e.Out, " · next %s, %.2f%s", n.Pod, n.Distance, tie(n.By))
-			}
-			if round.Tied > 0 {
-				fmt.Fprintf(e.Out, " · %d as near", round.Tied)
-			}
-			if len(round.Left) > 0 {
-				fmt.Fprintf(e.Out, " · leaves %s short", amounts(round.Left))
-			}
-			fmt.Fprintln(e.Out)
-		}
-	}
-	fmt.Fprintln(e.Out, "victims are killed in the reverse order of the classes, one after the other")
-}
-
-func amounts(list []preempt.Amount) string {
-	words := make([]string, len(list))
-	for i, a := range list {
-		words[i] = a.String()
-	}
-	return strings.Join(words, ", ")
-}
-
-// tie is the rule that decided between two pods of equal distance.
-func tie(by preempt.TieBreak) string {
-	switch by {
-	case preempt.LessMemory:
-		return ", which requests more memory"
-	case preempt.LessCPU:
-		return ", which requests more cpu"
-	case preempt.Later:
-		return ", which comes earlier in the list"
-	case preempt.Nearer:
-		return ""
-	}
-	return ""
 }
