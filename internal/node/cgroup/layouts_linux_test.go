@@ -39,7 +39,7 @@ func TestEveryLayout(t *testing.T) {
 	t.Cleanup(func() { cgroups.TestMode = false })
 	for _, l := range cgrouptest.Layouts() {
 		t.Run(l.String(), func(t *testing.T) {
-			root, pods := t.TempDir(), hostPods()
+			root, pods := cgrouptest.Dir(t), hostPods()
 			l.Write(t, root, pods...)
 			found, err := Scan(root)
 			if err != nil {

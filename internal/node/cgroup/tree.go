@@ -132,6 +132,9 @@ func (t *Tree) Pods() []string {
 	return all
 }
 
+// IsPod reports whether a path is that of the cgroup of a pod with this UID.
+func (t *Tree) IsPod(group string, uid types.UID) bool { return slices.Contains(t.pods[uid], group) }
+
 // PodUID returns the UID in the path of a pod's cgroup, false if it is not one.
 func PodUID(group string) (uid types.UID, ok bool) {
 	uid, ok = uidOf(group)

@@ -31,7 +31,7 @@ const uid = "31cd39b7-27d8-8818-8169-f79a11ba2858"
 // a text that begins with an arrow the target of a link.
 func fakeHost(t *testing.T, files map[string]string, mounts ...*mountinfo.Info) Host {
 	t.Helper()
-	root := t.TempDir()
+	root := cgrouptest.Dir(t)
 	for name, text := range files {
 		path := filepath.Join(root, name)
 		if strings.HasSuffix(name, "/") {

@@ -24,7 +24,7 @@ func GroupsOf(all []*inventory.Pod, tree *cgroup.Tree) Groups {
 		}
 		for id := range p.Runtime.IDs() {
 			group := path.Dir(tree.Container(id))
-			if !isPodCgroup(path.Base(group), string(p.GivenUID())) {
+			if !tree.IsPod(group, p.GivenUID()) {
 				continue // the parent of several pods
 			}
 			if other, taken := groups[group]; taken && other != p {
@@ -86,14 +86,4 @@ func idIn(pods []*inventory.Pod, part string) (Target, bool) {
 		return t, true
 	}
 	return withID(pods, id[strings.LastIndexAny(id, "-:")+1:])
-}
-
-// isPodCgroup reports whether a part of a path is the cgroup of the pod of a UID, by the
-// cgroup driver cgroupfs or systemd, which has no dashes in names.
-func isPodCgroup(part, uid string) bool {
-	if uid == "" {
-		return false
-	}
-	slice, isSlice := strings.CutSuffix(part, ".slice")
-	return part == "pod"+uid || isSlice && strings.HasSuffix(slice, "-pod"+strings.ReplaceAll(uid, "-", "_"))
 }

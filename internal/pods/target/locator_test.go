@@ -22,15 +22,7 @@ var twinID = strings.Repeat("2c", 32)
 func fakeProc(t *testing.T, boxID, appID string) proc.FS {
 	t.Helper()
 	root := t.TempDir()
-	write := func(name, text string) {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { write(t, root, name, text) }
 	link := func(name, to string) {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -136,6 +128,8 @@ func TestPropertiesOfTwinsOnTwoRuntimes(t *testing.T) {
 		{"cgroup:/sys/fs/cgroup/user.slice/x" + own, own, ""},
 		// Two kubelets, or --cgroup-root, may share the pod's cgroup.
 		{"cgroup:" + shared + "/" + otherID, shared, ""},
+		// The parent of a container is no pod's where pods have none.
+		{"cgroup:/all/helper.scope", "/all", ""},
 		{"cgroup:" + shared + "/cri-containerd-" + otherID + ".scope", shared, ""},
 		{"cgroup:" + own + "/" + ownID + "/pod" + uid + "/" + otherID, own, "default/web/app"},
 		{"container:" + ownID, own, "default/web/app"},

@@ -103,7 +103,7 @@ func (m *machine) snapshot() Snapshot {
 func TestMemoryOfContainerInEveryLayout(t *testing.T) {
 	for _, l := range cgrouptest.Layouts() {
 		m := newMachine(t)
-		m.sampler.Cgroups = t.TempDir()
+		m.sampler.Cgroups = cgrouptest.Dir(t)
 		m.pods[0].UID = "8f73c1d2-0000-4000-8000-000000000001"
 		l.Write(t, m.sampler.Cgroups, cgrouptest.Pod{UID: string(m.pods[0].UID), Class: "burstable", Processes: map[string][]int{containerID: {70}, sandboxID: {71}}})
 		if s := m.snapshot().Containers[containerID]; s.Source != FromCgroup || s.Memory == nil || *s.Memory != cgrouptest.Memory {

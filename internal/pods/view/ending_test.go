@@ -32,7 +32,7 @@ type host struct {
 }
 
 func newHost(t *testing.T) host {
-	h := host{t, proc.FS(t.TempDir()), t.TempDir()}
+	h := host{t, proc.FS(cgrouptest.Dir(t)), cgrouptest.Dir(t)}
 	h.write(filepath.Join(string(h.proc), "stat"), "btime 1000\n")
 	for _, pid := range []string{"self", "99"} { // podctl and the runtime share a PID namespace
 		h.link(pid, "pid:[1]")

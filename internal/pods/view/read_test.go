@@ -67,7 +67,7 @@ func (mute) Manifest(context.Context, string) (raw, owner string, err error) { r
 // beside a directory that the other driver left.
 func TestCgroupInEveryLayout(t *testing.T) {
 	for _, l := range cgrouptest.Layouts() {
-		root := t.TempDir()
+		root := cgrouptest.Dir(t)
 		p := cgrouptest.Pod{UID: "8f73c1d2-0000-4000-8000-000000000001", Class: "burstable", Processes: map[string][]int{id("a"): {7}}}
 		l.Write(t, root, p)
 		stale := l

@@ -138,6 +138,22 @@ func (l Layout) hierarchies() []string {
 	return all
 }
 
+// Dir returns a directory for a test's trees, which have thousands of files: in memory where
+// the host has such a file system.
+func Dir(t testing.TB) string {
+	t.Helper()
+	parent, err := os.MkdirTemp("/dev/shm", "cgrouptest")
+	if err != nil {
+		parent = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(parent) })
+	dir := filepath.Join(parent, "cgroup")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // Write writes the tree of a host with these pods below root: beside them the units of a
 // host whose names begin as a pod's do, and CRI-O's monitors, whose PIDs are 1 higher than those
 // of their containers.
