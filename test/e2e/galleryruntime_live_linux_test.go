@@ -10,6 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/test/live/bare"
 )
 
 // runtimeFaults: the runtime, its shims or its disk fail.
@@ -96,7 +97,7 @@ func (g *gallery) reserve(name string) {
 	g.t.Helper()
 	config := &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{Name: name + g.suffix, Namespace: "default", Uid: reservedUID},
-		Linux:    &runtimeapi.LinuxPodSandboxConfig{CgroupParent: "/" + g.rt.CgroupRoot()},
+		Linux:    &runtimeapi.LinuxPodSandboxConfig{CgroupParent: bare.CgroupParent()},
 	}
 	done := make(chan struct{})
 	go func() {

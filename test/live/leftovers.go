@@ -22,15 +22,6 @@ import (
 // lines such as "mount /run/…", "shim …", "cgroup …", sorted.
 type Traces []string
 
-// ownRoot is the top-level cgroup in which all runtimes of the kind on this
-// machine put the sandboxes that name no parent.
-func (in *Instance) ownRoot() string {
-	if in.isCRIO() {
-		return "crio"
-	}
-	return "k8s.io"
-}
-
 func (in *Instance) isCRIO() bool {
 	return in.Kind == CRIO || in.Kind == CRIOEvents || in.Kind == KubeletCRIOKind
 }
@@ -60,7 +51,7 @@ func (in *Instance) Traces(dirs ...string) Traces {
 	add("state", slices.DeleteFunc(glob(in.run+"/state/io.containerd.runtime.v2.task/k8s.io/*", in.run+"/runc*/k8s.io/*",
 		in.lib+"/root/io.containerd.grpc.v1.cri/*/*", in.run+"/storage/*-containers/*"), isHalfRemoved))
 	add("cgroup", rootCgroups(in.CgroupRoot()))
-	add("cgroup", slices.DeleteFunc(podCgroups(in.ownRoot()), in.isOthers))
+	add("cgroup", slices.DeleteFunc(podCgroups(), in.isOthers))
 	for _, dir := range dirs {
 		add("file", below(dir))
 	}
@@ -242,11 +233,11 @@ func rootCgroups(root string) []string {
 	return found
 }
 
-// podCgroups lists the cgroups below a root, on every hierarchy; the root
-// itself is not a leftover.
-func podCgroups(root string) []string {
+// podCgroups lists the cgroups, on every hierarchy, below those in which all runtimes of this
+// machine put the sandboxes that name no parent, and below the slice of package bare.
+func podCgroups() []string {
 	found := map[string]bool{}
-	for _, top := range glob("/sys/fs/cgroup/"+root+"*", "/sys/fs/cgroup/*/"+root+"*") {
+	for _, top := range glob("/sys/fs/cgroup/k8s.io*", "/sys/fs/cgroup/crio*", "/sys/fs/cgroup/*/k8s.io*", "/sys/fs/cgroup/*/crio*") {
 		for _, dir := range below(top) {
 			info, err := os.Stat(dir)
 			if err == nil && info.IsDir() && dir != top {
@@ -261,8 +252,8 @@ func podCgroups(root string) []string {
 // runtime has, or had when the cgroup was listed: it is gone then, because a runtime
 // removes a container's cgroup before its directory.
 func (in *Instance) isOthers(cgroup string) bool {
-	id := filepath.Base(cgroup)
-	id = id[strings.LastIndex(id, "-")+1:] // crio-ID, crio-conmon-ID
+	id := strings.TrimSuffix(filepath.Base(cgroup), ".scope")
+	id = id[strings.LastIndex(id, "-")+1:] // crio-ID, crio-conmon-ID, cri-containerd-ID
 	if slices.ContainsFunc(glob(runBase+"/*/state/*/k8s.io/"+id, runBase+"/*/storage/*-containers/"+id), func(state string) bool {
 		return !strings.HasPrefix(state, in.run+"/")
 	}) {

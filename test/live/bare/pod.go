@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -42,7 +43,7 @@ func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
 		Hostname:     s.Name,
 		LogDirectory: s.LogDir,
 		Labels:       s.labels(nil),
-		Linux:        &runtimeapi.LinuxPodSandboxConfig{},
+		Linux:        &runtimeapi.LinuxPodSandboxConfig{CgroupParent: CgroupParent()},
 	}
 	if !s.Unlabelled {
 		config.Annotations = map[string]string{"kubernetes.io/config.source": "api"}
@@ -51,6 +52,15 @@ func (s Spec) sandbox() *runtimeapi.PodSandboxConfig {
 		config.PortMappings = []*runtimeapi.PortMapping{{HostPort: s.HostPort, ContainerPort: 80}}
 	}
 	return config
+}
+
+// CgroupParent returns the cgroup parent of a sandbox: "", the runtime's own, unless
+// hack/runtime has it use the systemd driver, with which containerd's own is refused by runc.
+func CgroupParent() string {
+	if _, err := os.Stat("/run/systemd/system"); err != nil || os.Getenv("PODCTL_DEV_CGROUPS") == "cgroupfs" {
+		return ""
+	}
+	return "k8s.io.slice"
 }
 
 func (s Spec) container() *runtimeapi.ContainerConfig {
