@@ -1,72 +1,112 @@
 package conform
 
 import (
-	"slices"
+	"bytes"
+	_ "embed" // behaviours.yaml
+	"encoding/json"
+	"fmt"
+	"strings"
 
-	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
-	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/lab/conform/inside"
 )
 
-// Behaviour is a pod, and what has to be so of it.
+// Namespace is the namespace of the pods, and Label is on each; its value is the mark of who
+// made them.
+const (
+	Namespace = "podctl-conform"
+	Label     = "podctl.io/conform"
+)
+
+// program is where podctl is in the containers.
+const program = "/podctl-conform"
+
+// Behaviour is a row of behaviours.yaml: a pod, and what must be true in it.
 type Behaviour struct {
-	Name  string
-	About string
-	// Spec is the pod's spec in YAML, and after --- objects that it refers to. Manifest
-	// completes it: containers without a command run the steps that are their arguments.
-	Spec string
-	// Needs returns why a runtime handler cannot have it, "" if it can; nil is any handler.
-	Needs func(cri.Handler) string
-	// Until reports whether the pod has come so far that it is asked, and then removed; nil
-	// is its end.
-	Until func(v1.PodStatus) bool
-	// Asks are what is asked then, in this order.
-	Asks []Ask
-	// Judge checks what was seen.
-	Judge func(s *Observation, c *Check)
+	Name    string            `json:"name"`
+	About   string            `json:"about"`
+	Needs   string            `json:"needs"` // a feature of the runtime handler: userNamespaces
+	Spec    json.RawMessage   `json:"spec"`
+	Objects []json.RawMessage `json:"objects"` // of the name and namespace of the pod
+	Until   map[string]any    `json:"until"`
+	Ask     *Ask              `json:"ask"`
+	Expect  map[string]any    `json:"expect"`
+	// Unsupported is why the behaviour is not offered, if it deviates and When is true.
+	Unsupported struct {
+		When map[string]any `json:"when"`
+		Why  string         `json:"why"`
+	} `json:"unsupported"`
 }
 
-// Ask is a question to a pod that runs. Exactly one of Exec, Port and Stats is set.
+// Ask is a question to a pod that runs, with one field set.
 type Ask struct {
-	Container string
-	Exec      []string // steps, run in the container
-	Port      int      // whose text is read through a port-forward
-	Stats     bool     // CPU and memory of the container, as the runtime reports them
+	Exec  []string `json:"exec"`  // steps in its first container
+	Port  int      `json:"port"`  // whose text is read through a port-forward
+	Stats string   `json:"stats"` // a container, whose CPU and memory the runtime reports
 }
 
-// Answer is the answer to an Ask. Err is why there is none.
-type Answer struct {
-	Stdout, Stderr string
-	Code           int
-	// CPUNanoseconds and MemoryBytes are those of Stats.
-	CPUNanoseconds, MemoryBytes uint64
-	Err                         error
-}
+//go:embed behaviours.yaml
+var table []byte
 
 // All returns all behaviours, family by family.
 func All() []Behaviour {
-	return slices.Concat(environment, volumes, security, namespaces, resources, lifecycle, streams)
-}
-
-// running reports whether all containers of the pod run.
-func running(s v1.PodStatus) bool { return s.Phase == v1.PodRunning && allRun(s.ContainerStatuses) }
-
-func allRun(containers []v1.ContainerStatus) bool {
-	return !slices.ContainsFunc(containers, func(c v1.ContainerStatus) bool { return c.State.Running == nil })
-}
-
-func ready(s v1.PodStatus) bool {
-	return slices.ContainsFunc(s.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue })
-}
-
-// restarted reports whether the first container runs again.
-func restarted(s v1.PodStatus) bool {
-	return len(s.ContainerStatuses) > 0 && s.ContainerStatuses[0].RestartCount > 0 && s.ContainerStatuses[0].State.Running != nil
-}
-
-// hasExited returns a function that reports whether the container has exited.
-func hasExited(name string) func(v1.PodStatus) bool {
-	return func(s v1.PodStatus) bool {
-		return slices.ContainsFunc(s.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.Name == name && c.State.Terminated != nil })
+	var all []Behaviour
+	if err := yaml.UnmarshalStrict(table, &all); err != nil {
+		panic(fmt.Sprintf("behaviours.yaml: %v", err)) // a test reads it
 	}
+	return all
+}
+
+// ManifestOptions are what the manifests need to know of the host and the runtime.
+type ManifestOptions struct {
+	Image string // one that the runtime has
+	Probe string // path of podctl on the host
+	Mark  string // value of Label
+	Class string // runtime class, "" for none
+}
+
+// Manifest returns the documents of a behaviour, separated by ---.
+func (p ManifestOptions) Manifest(b Behaviour) ([]byte, error) {
+	spec := map[string]any{"restartPolicy": "Never", "terminationGracePeriodSeconds": 5}
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(b.Spec), "IMAGE", p.Image)), &spec); err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Name, err)
+	}
+	if p.Class != "" {
+		spec["runtimeClassName"] = p.Class
+	}
+	volumes, _ := spec["volumes"].([]any)
+	spec["volumes"] = append(volumes, map[string]any{"name": "podctl", "hostPath": map[string]any{"path": p.Probe, "type": "File"}})
+	for _, kind := range []string{"initContainers", "containers"} {
+		containers, _ := spec[kind].([]any)
+		for _, c := range containers {
+			c := c.(map[string]any)
+			c["image"], c["imagePullPolicy"] = p.Image, "Never"
+			if c["command"] == nil {
+				c["command"] = []string{program, inside.Command}
+			}
+			mounts, _ := c["volumeMounts"].([]any)
+			c["volumeMounts"] = append(mounts, map[string]any{"name": "podctl", "mountPath": program, "readOnly": true})
+		}
+	}
+	metadata := map[string]any{"name": b.Name, "namespace": Namespace}
+	var all [][]byte
+	add := func(object map[string]any) error {
+		object["apiVersion"], object["metadata"] = "v1", metadata
+		document, err := yaml.Marshal(object)
+		all = append(all, document)
+		return err
+	}
+	for _, text := range b.Objects {
+		object := map[string]any{}
+		if err := json.Unmarshal(text, &object); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.Name, err)
+		}
+		if err := add(object); err != nil {
+			return nil, err
+		}
+	}
+	metadata["labels"] = map[string]any{Label: p.Mark}
+	err := add(map[string]any{"kind": "Pod", "spec": spec})
+	return bytes.Join(all, []byte("\n---\n")), err
 }

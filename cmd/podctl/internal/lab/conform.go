@@ -1,6 +1,9 @@
 package lab
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"time"
 
@@ -12,17 +15,16 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/lab/conform"
 	"github.com/podctl/podctl/internal/lab/conform/inside"
+	"github.com/podctl/podctl/internal/serve/daemon"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // conformOptions are the options of `podctl conform`.
 type conformOptions struct {
 	shell.Globals
-	format   output.Format
-	junit    bool
-	image    string // "" for one that the runtime holds
-	class    string // runtime class, "" for the default handler
-	parallel int
-	selected []conform.Behaviour
+	format output.Format
+	junit  bool
+	run    conform.Options
 }
 
 // junitFormat is a special format of the command.
@@ -68,9 +70,9 @@ func conformCommand(e *shell.Env) *cmdline.Command {
 var errSimulated = &shell.UsageError{Message: "a simulated runtime runs nothing that could look around", Advice: "-r ENDPOINT of a real one"}
 
 func readConform(c *cli.Context) (conformOptions, error) {
-	o := conformOptions{Globals: shell.ReadGlobals(c), image: c.String("image"), class: c.String("handler"), parallel: c.Int("parallel")}
-	if o.parallel < 1 || o.parallel > 50 {
-		return o, shell.Usagef("--parallel %d: want 1 to 50", o.parallel)
+	o := conformOptions{Globals: shell.ReadGlobals(c), run: conform.Options{Image: c.String("image"), Handler: c.String("handler"), Parallel: c.Int("parallel")}}
+	if o.run.Parallel < 1 || o.run.Parallel > 50 {
+		return o, shell.Usagef("--parallel %d: want 1 to 50", o.run.Parallel)
 	}
 	if o.Runtime == cri.SimEndpoint {
 		return o, errSimulated
@@ -85,10 +87,10 @@ func readConform(c *cli.Context) (conformOptions, error) {
 	}
 	for _, b := range conform.All() {
 		if focus.MatchString(b.Name) && (c.String("skip") == "" || !skip.MatchString(b.Name)) {
-			o.selected = append(o.selected, b)
+			o.run.Behaviours = append(o.run.Behaviours, b)
 		}
 	}
-	if len(o.selected) == 0 {
+	if len(o.run.Behaviours) == 0 {
 		return o, &shell.UsageError{Message: "no behaviour is selected", Advice: "for example " + conform.All()[0].Name + "; docs/conform.md has all of them"}
 	}
 	if o.junit = o.Output == junitFormat; o.junit {
@@ -107,6 +109,71 @@ func readRegexp(flag, text string) (*regexp.Regexp, error) {
 	return r, nil
 }
 
+func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
+	return interruptedTwice(ctx, e, func(ctx, changes context.Context) error {
+		client, disconnect, err := shell.Connect(ctx, e, o.Globals)
+		if err != nil {
+			return err
+		}
+		defer disconnect()
+		if client.IsSimulated() {
+			return errSimulated
+		}
+		o.format.Width = e.TableWidth(o.NoTrunc)
+		rows := newConformRows(e, o)
+		o.run.Client, o.run.Begin, o.run.Ended = client, rows.steps.Begin, rows.print
+		o.run.Left = func(pods int) {
+			fmt.Fprintf(e.Errw, "removed %s of a podctl conform that was killed\n", output.Plural(pods, "pod"))
+		}
+		o.run.Node = daemon.Options{
+			ConnectOptions: o.ConnectOptions(e), Paths: o.Given(), Instance: shell.InstanceName("conform"), CgroupRoot: o.CgroupRoot,
+			Listen: e.Listen, Dial: e.Dial, Procs: e.Procs, Now: e.Now,
+		}
+		results, err := conform.Run(ctx, changes, o.run)
+		if err := errors.Join(err, rows.close()); err != nil {
+			return err
+		}
+		return printConform(e, o, client.Connected(), results)
+	})
+}
+
+// interruptedTwice calls do: the first interrupt cancels ctx, after which do removes the pods
+// of the command; the second cancels changes, and pods are left.
+func interruptedTwice(ctx context.Context, e *shell.Env, do func(ctx, changes context.Context) error) error {
+	changes, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	interrupted := make(chan struct{})
+	go func() {
+		select {
+		case <-e.Interrupts:
+		case <-ctx.Done():
+			return
+		}
+		close(interrupted)
+		stop()
+		fmt.Fprintln(e.Errw, "removing the pods of podctl conform; Ctrl-C again leaves them")
+		select {
+		case <-e.Interrupts:
+			giveUp()
+		case <-changes.Done():
+		}
+	}()
+	err := do(ctx, changes)
+	select {
+	case <-interrupted:
+		if changes.Err() != nil {
+			return hint.With(errors.New("interrupted twice: pods are left"), "podctl conform removes them before it begins")
+		}
+		if err == nil || errors.Is(err, context.Canceled) {
+			return shell.ErrInterrupted
+		}
+	default:
+	}
+	return err
+}
+
 // outputTime is what the runtime is given to read what was written last: containerd 1.6 loses
 // what is in the pipe of a container that exits.
 const outputTime = 100 * time.Millisecond
@@ -114,7 +181,7 @@ const outputTime = 100 * time.Millisecond
 // probeCommand is what runs in the containers of podctl conform.
 func probeCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name: conform.Command, Hidden: true,
+		Name: inside.Command, Hidden: true,
 		Usage:   "run the steps of a conformance test, in its container",
 		Args:    cmdline.Args{Of: cmdline.Anything, Many: true, Optional: true},
 		Effect:  cmdline.Reads,

@@ -75,7 +75,7 @@ func newConformRows(e *shell.Env, o conformOptions) *conformRows {
 	p := &conformRows{steps: shell.StartSteps(e, "conform"), list: conformList()}
 	if o.printsRows() {
 		p.steps.Printed, p.rows = true, o.format.NewRowStream(p.steps.Out())
-		for _, b := range o.selected {
+		for _, b := range o.run.Behaviours {
 			p.list.Items = append(p.list.Items, conformItem(conform.Result{Name: b.Name, Verdict: conform.Unsupported}))
 		}
 	}

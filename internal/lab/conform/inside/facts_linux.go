@@ -4,60 +4,87 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
-
-	"github.com/podctl/podctl/internal/lab/conform"
 )
 
-// maxContent bounds the content of a file that is read.
-const maxContent = 4 << 10
-
-// Facts reads the facts of this process, and of the files at these paths.
-func Facts(files []string) conform.Facts {
-	f := conform.Facts{
-		Args: os.Args, Env: map[string]string{}, UID: os.Getuid(), GID: os.Getgid(), TTY: term.IsTerminal(1),
-		Status: map[string]string{}, Namespaces: map[string]string{}, Processes: map[int]string{}, Files: map[string]conform.File{},
-		UIDMap: strings.Join(strings.Fields(text("/proc/self/uid_map")), " "),
-	}
-	f.Dir, _ = os.Getwd()
-	f.Groups, _ = os.Getgroups()
-	f.Hostname, _ = os.Hostname()
-	f.OOM, _ = strconv.Atoi(text("/proc/self/oom_score_adj"))
+// Facts returns what this process sees of its container, and of the files at these paths.
+func Facts(files []string) map[string]any {
+	env, status, namespaces, mounts, read := map[string]string{}, map[string]string{}, map[string]string{}, map[string]any{}, map[string]file{}
 	for _, e := range os.Environ() {
 		name, value, _ := strings.Cut(e, "=")
-		f.Env[name] = value
+		env[name] = value
 	}
 	for line := range strings.Lines(text("/proc/self/status")) {
 		name, value, _ := strings.Cut(line, ":")
-		f.Status[name] = strings.TrimSpace(value)
+		status[name] = strings.TrimSpace(value)
 	}
 	for _, ns := range []string{"net", "pid", "ipc", "uts", "user", "mnt", "cgroup"} {
-		f.Namespaces[ns], _ = os.Readlink("/proc/self/ns/" + ns)
+		namespaces[ns], _ = os.Readlink("/proc/self/ns/" + ns)
 	}
-	comms, _ := filepath.Glob("/proc/[0-9]*/comm")
-	for _, path := range comms {
+	comms := map[int]string{}
+	paths, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, path := range paths {
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			f.Processes[pid] = text(path)
+			comms[pid] = text(path)
 		}
 	}
-	for line := range strings.Lines(text("/proc/self/mountinfo")) {
+	processes := []string{} // by id
+	for _, pid := range slices.Sorted(maps.Keys(comms)) {
+		processes = append(processes, comms[pid])
+	}
+	for line := range strings.Lines(text("/proc/self/mountinfo")) { // the last one at a path counts
 		before, after, _ := strings.Cut(line, " - ")
 		if fields, types := strings.Fields(before), strings.Fields(after); len(fields) > 5 && len(types) > 0 {
-			f.Mounts = append(f.Mounts, conform.Mount{Point: fields[4], Options: fields[5], Type: types[0]})
+			mounts[fields[4]] = map[string]any{"type": types[0], "options": strings.Split(fields[5], ",")}
 		}
 	}
 	for _, path := range files {
-		f.Files[path] = file(path)
+		read[path] = readFile(path)
 	}
-	f.MemoryLimit, f.CPULimit, f.CPUShares = limits("/sys/fs/cgroup")
-	return f
+	dir, _ := os.Getwd()
+	groups, _ := os.Getgroups()
+	hostname, _ := os.Hostname()
+	score, _ := strconv.Atoi(text("/proc/self/oom_score_adj"))
+	memory, cpus, shares := limits("/sys/fs/cgroup")
+	return map[string]any{
+		"args": os.Args, "env": env, "dir": dir, "uid": os.Getuid(), "gid": os.Getgid(), "groups": groups, "hostname": hostname,
+		"tty": term.IsTerminal(1), "status": status, "namespaces": namespaces, "processes": processes, "mounts": mounts, "files": read,
+		"uidMap": strings.Join(strings.Fields(text("/proc/self/uid_map")), " "), "oomScoreAdj": score,
+		"capEff": bits(status["CapEff"]), "capBnd": bits(status["CapBnd"]), "capInh": bits(status["CapInh"]),
+		"memoryLimit": memory, "cpuLimit": cpus, "cpuShares": shares, // of its cgroup, 0 without one; the weight of cgroup v1
+	}
+}
+
+// bits returns the capabilities of a set in /proc/self/status.
+func bits(set string) []int {
+	all := []int{}
+	n, _ := strconv.ParseUint(set, 16, 64)
+	for bit := range 64 {
+		if n&(1<<bit) != 0 {
+			all = append(all, bit)
+		}
+	}
+	return all
+}
+
+// file is a file, or why there is none.
+type file struct {
+	Mode    string   `json:"mode,omitempty"` // as ls prints it: -rw-r--r--
+	UID     int      `json:"uid"`
+	GID     int      `json:"gid"`
+	Content string   `json:"content,omitempty"` // the first bytes of a regular file
+	Entries []string `json:"entries"`           // of a directory
+	Size    int64    `json:"size"`              // of the file system, in bytes
+	Err     string   `json:"err,omitempty"`
 }
 
 // text is a short file without the space around it, "" if it cannot be read.
@@ -66,18 +93,18 @@ func text(path string) string {
 	return string(bytes.TrimSpace(b))
 }
 
-func file(path string) conform.File {
+func readFile(path string) file {
 	info, err := os.Stat(path)
 	if err != nil {
-		return conform.File{Err: err.Error()}
+		return file{Err: err.Error()}
 	}
-	f := conform.File{Mode: info.Mode().String()}
+	f := file{Mode: info.Mode().String(), Entries: []string{}}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		f.UID, f.GID = int(st.Uid), int(st.Gid)
 	}
 	var fs unix.Statfs_t
 	if unix.Statfs(path, &fs) == nil {
-		f.ReadOnly, f.Size = fs.Flags&unix.ST_RDONLY != 0, int64(fs.Blocks)*fs.Bsize
+		f.Size = int64(fs.Blocks) * fs.Bsize
 	}
 	switch {
 	case info.Mode().IsRegular():

@@ -1,7 +1,5 @@
 //go:build linux
 
-// Package inside is what podctl does in the containers of a conformance test: steps, one
-// after the other.
 package inside
 
 import (
@@ -20,8 +18,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/podctl/podctl/internal/lab/conform"
 )
 
 // Run runs the steps and returns the exit code: that of an exit step, 1 with an error if a
@@ -66,7 +62,7 @@ func (r runner) run(verb, rest string) (code int, done bool, err error) {
 		}
 		var b []byte
 		if b, err = json.Marshal(Facts(files)); err == nil {
-			_, err = fmt.Fprintf(out, "%s%s\n", conform.FactsPrefix, b)
+			_, err = fmt.Fprintf(out, "%s%s\n", FactsPrefix, b)
 		}
 	case "out": // TEXT
 		_, err = fmt.Fprintln(out, rest)
@@ -132,7 +128,7 @@ func (r runner) run(verb, rest string) (code int, done bool, err error) {
 			}
 		}
 	case "child": // STEP, in a child process, whose end is written
-		fmt.Fprintln(out, "child:", exec.Command("/proc/self/exe", conform.Command, rest).Run())
+		fmt.Fprintln(out, "child:", exec.Command("/proc/self/exe", Command, rest).Run())
 	case "spin": // DURATION of CPU time
 		var d time.Duration
 		d, err = time.ParseDuration(rest)

@@ -1,11 +1,14 @@
-package lab
+package conform
 
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Pods are removed by their mark: no other directory may have it, whatever its path.
@@ -56,5 +59,49 @@ func TestImageThatRuns(t *testing.T) {
 		if got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("of %v: %q, %v; want %q", c.images[0].RepoTags, got, err, c.want)
 		}
+	}
+}
+
+func TestHandlerThatTheRuntimeDoesNotListIsRefused(t *testing.T) {
+	listed := cri.RuntimeStatus{Handlers: []cri.Handler{{Name: ""}, {Name: "crun", UserNamespaces: true}}}
+	for _, c := range []struct {
+		status cri.RuntimeStatus
+		name   string
+		want   cri.Handler
+		err    string
+	}{
+		{listed, "crun", listed.Handlers[1], ""},
+		{listed, "", listed.Handlers[0], ""},
+		{listed, "kata", cri.Handler{}, `handler "kata": the runtime has (default), crun`},
+		{cri.RuntimeStatus{}, "kata", cri.Handler{}, ""}, // older runtimes do not list them
+	} {
+		got, err := handlerOf(c.status, c.name)
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		if got != c.want || said != c.err {
+			t.Errorf("%q: %+v, %q; want %+v, %q", c.name, got, said, c.want, c.err)
+		}
+	}
+}
+
+// TestStaticProgramOnly: a container does not have the libraries of another one.
+func TestStaticProgramOnly(t *testing.T) {
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Skip(err)
+	}
+	sh, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := checkStatic(self); err != nil && !strings.Contains(err.Error(), "dynamically") { // as the test was built
+		t.Error(err)
+	}
+	if err := checkStatic(sh); err == nil {
+		t.Skip("sh is linked statically")
+	} else if hint.Of(err) != "CGO_ENABLED=0 go install github.com/podctl/podctl/cmd/podctl@latest" {
+		t.Errorf("sh: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package lab
+package conform
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/kubelet"
@@ -24,45 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// interruptedTwice calls do: the first interrupt cancels ctx, after which do removes the pods
-// of the command; the second cancels changes, and pods are left.
-func interruptedTwice(ctx context.Context, e *shell.Env, command string, do func(ctx, changes context.Context) error) error {
-	changes, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	interrupted := make(chan struct{})
-	go func() {
-		select {
-		case <-e.Interrupts:
-		case <-ctx.Done():
-			return
-		}
-		close(interrupted)
-		stop()
-		fmt.Fprintf(e.Errw, "removing the pods of podctl %s; Ctrl-C again leaves them\n", command)
-		select {
-		case <-e.Interrupts:
-			giveUp()
-		case <-changes.Done():
-		}
-	}()
-	err := do(ctx, changes)
-	select {
-	case <-interrupted:
-		if changes.Err() != nil {
-			return hint.With(errors.New("interrupted twice: pods are left"), "podctl "+command+" removes them before it begins")
-		}
-		if err == nil || errors.Is(err, context.Canceled) {
-			return shell.ErrInterrupted
-		}
-	default:
-	}
-	return err
-}
-
-// workspace is the directory and the mark of a command that runs pods of its own on a runtime. One
-// process at a time holds it.
+// workspace is a directory and the mark of the pods of a runtime. One process at a time holds it.
 type workspace struct {
 	dir string
 	// mark is the value of the label of its pods.
@@ -77,21 +37,21 @@ func (p *workspace) close() {
 	p.unlock()
 }
 
-// openWorkspace locks the workspace of a command, and removes the pods that an earlier process
+// openWorkspace locks the workspace of a runtime, and removes the pods that an earlier process
 // left: those with the label and the mark.
-func openWorkspace(ctx, changes context.Context, e *shell.Env, g shell.Globals, client *cri.Client, command, label string) (*workspace, error) {
-	endpoint := client.Endpoint().Runtime
+func openWorkspace(ctx, changes context.Context, o Options) (*workspace, error) {
+	endpoint := o.Client.Endpoint().Runtime
 	if path, unix := strings.CutPrefix(endpoint, "unix://"); unix {
 		err := kubelet.CheckNone(ctx, path)
 		if _, unseen := errors.AsType[*kubelet.UnseenError](err); err != nil && !unseen {
 			return nil, hint.With(err, "stop the kubelet, or use another runtime with -r")
 		}
 	}
-	paths, err := host.DefaultPaths.With(g.Given())
+	paths, err := host.DefaultPaths.With(o.Node.Paths)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(paths.Root, command, host.RuntimeID(endpoint))
+	dir := filepath.Join(paths.Root, "conform", host.RuntimeID(endpoint))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -99,19 +59,19 @@ func openWorkspace(ctx, changes context.Context, e *shell.Env, g shell.Globals, 
 	defer cancel()
 	unlock, err := flock.Lock(waiting, filepath.Join(dir, "lock"))
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("another podctl %s uses %s: %w", command, endpoint, err), "wait for its end")
+		return nil, hint.With(fmt.Errorf("another podctl conform uses %s: %w", endpoint, err), "wait for its end")
 	}
 	p := &workspace{dir: dir, unlock: unlock}
 	left := 0
 	if p.mark, err = markOf(dir); err == nil {
-		left, err = sweep(changes, client, label, p.mark)
+		left, err = sweep(changes, o.Client, p.mark)
 	}
 	if err != nil {
 		unlock()
 		return nil, err
 	}
 	if left > 0 {
-		fmt.Fprintf(e.Errw, "removed %s of a podctl %s that was killed\n", output.Plural(left, "pod"), command)
+		o.Left(left)
 	}
 	return p, nil
 }
@@ -183,9 +143,8 @@ const (
 	sweepPause = 300 * time.Millisecond
 )
 
-// sweep removes every sandbox of the runtime whose label has this value, and returns how many
-// there were.
-func sweep(ctx context.Context, client *cri.Client, label, value string) (int, error) {
+// sweep removes every sandbox of the runtime with this mark, and returns how many there were.
+func sweep(ctx context.Context, client *cri.Client, mark string) (int, error) {
 	pods, err := client.ListPods(ctx)
 	if err != nil {
 		return 0, err
@@ -193,7 +152,7 @@ func sweep(ctx context.Context, client *cri.Client, label, value string) (int, e
 	var marked []string
 	for _, p := range pods {
 		for _, s := range p.Sandboxes {
-			if is, ok := s.Labels[label]; ok && is == value {
+			if is, ok := s.Labels[Label]; ok && is == mark {
 				marked = append(marked, s.ID)
 			}
 		}
