@@ -49,9 +49,6 @@ func (o ops) Sync(ctx context.Context, in worker.SyncInput) (terminal bool, err 
 		o.n.records.updateEnded(in.Pod.UID, res.Status)
 	}
 	o.n.scheduleSync(in.Pod, res.Deadline)
-	if errors.Is(err, podsync.ErrNetworkNotReady) {
-		err = fmt.Errorf("%w: %w", worker.ErrNetworkNotReady, err)
-	}
 	return res.Terminal, err
 }
 

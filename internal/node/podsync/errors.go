@@ -9,9 +9,6 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
-// ErrNetworkNotReady is the error of a sync that waits for the node's network.
-var ErrNetworkNotReady = errors.New("network is not ready")
-
 // The reasons for which a container waits (pkg/kubelet/images/types.go,
 // pkg/kubelet/container/sync_result.go, pkg/kubelet/kuberuntime).
 const (
@@ -126,5 +123,5 @@ func (e *SyncError) RetryAt() (time.Time, bool) {
 // stuckError returns the error for a container of a name, or a sandbox of an id, that did
 // not stop in time, although the runtime was told to stop it without a grace period.
 func stuckError(layer event.Layer, name string, err error) error {
-	return event.At(layer, fmt.Errorf("stop %s %q: the runtime does not complete it: %w", layer, name, err))
+	return event.At(layer, fmt.Errorf("%s %q: the runtime does not complete it: %w", layer, name, err))
 }

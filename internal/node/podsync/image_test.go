@@ -163,7 +163,7 @@ func TestSyncErrorKeepsEveryCause(t *testing.T) {
 				t.Errorf("error %v lacks the cause of %s", err, name)
 			}
 		}
-		want := fmt.Sprintf("sync pod: start container %q: CreateContainerError: cause of a; start container %q: CreateContainerError: cause of b", "a", "b")
+		want := fmt.Sprintf("start container %q: CreateContainerError: cause of a; start container %q: CreateContainerError: cause of b", "a", "b")
 		if err.Error() != want {
 			t.Errorf("error %q; want %q", err, want)
 		}

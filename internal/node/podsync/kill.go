@@ -74,7 +74,7 @@ func (s *Syncer) stopSandbox(ctx context.Context, id string) error {
 	case timedOut(ctx, err):
 		return stuckError(event.LayerSandbox, id, err)
 	}
-	return event.At(event.LayerSandbox, fmt.Errorf("stop sandbox: %w", err))
+	return event.At(event.LayerSandbox, err)
 }
 
 // killContainer runs the container's preStop hook, waits for its turn, and
@@ -142,7 +142,7 @@ func (s *Syncer) stopContainer(ctx context.Context, k kill, grace time.Duration)
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return event.At(event.LayerContainer, fmt.Errorf("stop container %q: %w", k.name, err))
+		return event.At(event.LayerContainer, fmt.Errorf("container %q: %w", k.name, err))
 	}
 	return nil
 }

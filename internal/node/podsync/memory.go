@@ -22,6 +22,8 @@ type memory struct {
 	waiting map[string]Waiting
 	// sandboxAttempt is the lowest attempt whose name is not known to be in use.
 	sandboxAttempt uint32
+	// sandboxFailure is why the pod's last sandbox could not be created, nil after one that was.
+	sandboxFailure error
 	// mountFailures is how often in a row the volumes could not be mounted.
 	mountFailures int
 

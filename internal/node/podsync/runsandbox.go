@@ -39,9 +39,11 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 	for _, warning := range cut {
 		r.warn(r.p, "", event.DNSForming, "%s", warning)
 	}
-	if err := r.runSandbox(ctx); err != nil {
+	err = r.runSandbox(ctx)
+	r.m.sandboxFailure = event.At(event.LayerSandbox, err)
+	if err != nil {
 		r.failed(ctx, r.p, event.FailedSandbox, opSync, event.LayerSandbox, err, "Failed to create pod sandbox: %s", cause(err))
-		return event.At(event.LayerSandbox, err)
+		return r.m.sandboxFailure
 	}
 	if pod.IsHostNetwork(r.p) {
 		r.sandboxReady(&pod.SandboxStatus{ID: r.sandboxID, Attempt: r.sandbox.Metadata.Attempt, State: pod.Running, HostNetwork: true, CreatedAt: r.opt.Now()})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/node/render"
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // said are the messages of the events of a reason.
@@ -91,6 +92,27 @@ func TestResolvConfIsReadPerSandbox(t *testing.T) {
 		b.mustSync(p)
 		if got := told.servers; !slices.Equal(got, []string{"10.0.0.1", "10.0.0.2"}) {
 			t.Errorf("sandboxes got the servers %q", got)
+		}
+	})
+}
+
+func TestErrorOfSandboxThatDoesNotStopFollowsItsCause(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.rt.fail = func(method, _ string) error { return errors.New(method + " failed") }
+		p := podOf(v1.RestartPolicyAlways, container("c"))
+		if _, err := b.sync(p); err == nil || err.Error() != "RunPodSandbox failed" {
+			t.Errorf("error %v", err)
+		}
+		b.rt.status.Sandboxes = []*pod.SandboxStatus{{ID: "s0", State: pod.Exited}} // the runtime keeps it
+		if _, err := b.sync(p); err == nil || err.Error() != "RunPodSandbox failed; StopPodSandbox failed" {
+			t.Errorf("error %v", err)
+		}
+		b.rt.fail = nil
+		b.mustSync(p)
+		b.rt.fail = func(method, _ string) error { return errors.New(method + " failed") }
+		b.rt.status.Sandboxes[0].State = pod.Exited
+		if _, err := b.sync(p); err == nil || strings.Contains(err.Error(), "RunPodSandbox") {
+			t.Errorf("after a sandbox that started: error %v", err)
 		}
 	})
 }

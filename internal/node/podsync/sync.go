@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/node/logrotate"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/worker"
 )
 
 // Sync brings the runtime one step closer to the pod: it makes every change
@@ -46,17 +47,14 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (res Result, err error)
 	if len(r.plan.Reset) > 0 && !r.plan.KillPod {
 		if err := r.restartAll(ctx); err != nil {
 			res.Acted = r.acted
-			return res, fmt.Errorf("sync pod: restart all containers: %w", err)
+			return res, fmt.Errorf("restart all containers: %w", err)
 		}
 		res.Status = s.publish(p, r.st, false, nil)
 		r.plan = Actions(p, r.st, r.actionInput(false))
 	}
 	if r.plan.Empty() {
 		res.Acted = r.acted
-		if err := r.mount(ctx); err != nil {
-			return res, fmt.Errorf("sync pod: %w", err)
-		}
-		return res, nil
+		return res, r.mount(ctx)
 	}
 	r.beginStart()
 	if err = r.carryOut(ctx); err == nil {
@@ -65,9 +63,6 @@ func (s *Syncer) Sync(ctx context.Context, in SyncInput) (res Result, err error)
 	res.Acted, res.Resized = r.acted, r.plan.resizes() && err == nil
 	res.Started = r.started
 	res.Status = s.publish(p, r.st, false, nil)
-	if err != nil {
-		err = fmt.Errorf("sync pod: %w", err)
-	}
 	return res, err
 }
 
@@ -77,10 +72,10 @@ func (s *Syncer) networkReady(ctx context.Context, p *v1.Pod) error {
 	}
 	if err := s.opt.Host.NetworkReady(ctx); err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("sync pod: %w", err)
+			return err
 		}
 		s.failed(ctx, p, event.NetworkNotReady, opSync, event.LayerNetwork, err, "network is not ready: %v", err)
-		return event.At(event.LayerNetwork, fmt.Errorf("sync pod: %w: %w", ErrNetworkNotReady, err))
+		return event.At(event.LayerNetwork, fmt.Errorf("%w: %w", worker.ErrNetworkNotReady, err))
 	}
 	return nil
 }
@@ -181,7 +176,11 @@ func (r *run) kill(ctx context.Context) error {
 			r.normal(r.p, "", event.SandboxChanged, "Pod sandbox changed, it will be killed and re-created.")
 		}
 		r.acted = r.acted || len(r.st.Sandboxes) > 0 || r.st.AnyRunning()
-		return joinErrors(r.killPod(ctx, r.p, r.m, r.st, nil), r.opt.Now())
+		errs := r.killPod(ctx, r.p, r.m, r.st, nil)
+		if len(errs) > 0 && r.m.sandboxFailure != nil { // a sandbox that did not start may not stop either
+			errs = append([]error{r.m.sandboxFailure}, errs...)
+		}
+		return joinErrors(errs, r.opt.Now())
 	}
 	for _, k := range r.plan.Kill {
 		r.acted = true

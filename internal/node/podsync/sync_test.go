@@ -18,6 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/worker"
 )
 
 // inBubble runs a test on a fresh bench in virtual time.
@@ -163,7 +164,7 @@ func TestNetworkNotReadyBlocksPodNetworkPods(t *testing.T) {
 		b.syncer = podsync.New(b.opt)
 		p := podOf(v1.RestartPolicyAlways, container("c"))
 		_, err := b.sync(p)
-		if !errors.Is(err, podsync.ErrNetworkNotReady) || !strings.Contains(err.Error(), "cni plugin") {
+		if !errors.Is(err, worker.ErrNetworkNotReady) || !strings.Contains(err.Error(), "cni plugin") {
 			t.Errorf("error %v; want ErrNetworkNotReady with the cause", err)
 		}
 		wantCalls(t, b)

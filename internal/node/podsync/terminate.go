@@ -25,20 +25,20 @@ func (s *Syncer) Terminate(ctx context.Context, in TerminateInput) (res Result, 
 	res.Acted = len(st.Sandboxes) > 0 || st.AnyRunning()
 	if errs := s.killPod(ctx, p, s.remember(p.UID), st, in.Grace); len(errs) > 0 {
 		if ctx.Err() != nil {
-			return res, fmt.Errorf("terminate pod: %w", ctx.Err())
+			return res, ctx.Err()
 		}
 		err := joinErrors(errs, s.opt.Now())
 		s.failed(ctx, p, event.FailedKillPod, opTerminate, event.LayerOf(err), err, "error killing pod: %v", err)
-		return res, fmt.Errorf("terminate pod: %w", err)
+		return res, err
 	}
 	stopped, err := in.Fresh(ctx)
 	if err != nil {
-		return res, event.At(event.LayerStatus, fmt.Errorf("terminate pod: read its final status: %w", err))
+		return res, event.At(event.LayerStatus, fmt.Errorf("read its final status: %w", err))
 	}
 	final := *orEmpty(p, stopped)
 	final.IPs = st.IPs
 	if running := runningNames(&final); len(running) > 0 {
-		return res, event.At(event.LayerContainer, fmt.Errorf("terminate pod: containers run after the runtime stopped them: %s", strings.Join(running, ", ")))
+		return res, event.At(event.LayerContainer, fmt.Errorf("containers run after the runtime stopped them: %s", strings.Join(running, ", ")))
 	}
 	res.Status = s.publish(p, &final, true, in.Override)
 	res.Terminal = pod.IsTerminal(res.Status.Phase)

@@ -150,7 +150,7 @@ func TestStopTimeoutForcesThenStopsSandbox(t *testing.T) {
 			return nil
 		}
 		_, err := b.terminate(t.Context(), p, nil)
-		if event.LayerOf(err) != event.LayerContainer || !strings.Contains(err.Error(), `stop container "c": the runtime does not complete it`) {
+		if event.LayerOf(err) != event.LayerContainer || !strings.Contains(err.Error(), `container "c": the runtime does not complete it`) {
 			t.Errorf("error %v; want that container c is stuck", err)
 		}
 		wantCalls(t, b, "StopContainer c 30s", "StopContainer c 0s", "StopPodSandbox")
