@@ -29,7 +29,7 @@ func Page(f *view.Pod, now time.Time) string {
 	p.cgroup("Cgroup", f.Cgroup)
 	for _, c := range f.Conditions {
 		if c.Status != "True" {
-			p.row("Condition", joined("  ", c.Type+" "+c.Status, c.Reason, c.Message))
+			p.row("Condition", joined("  ", c.Type+" "+c.Status, c.Reason, pod.ErrorText(c.Message)))
 		}
 	}
 	p.section("Containers")
@@ -92,9 +92,9 @@ func (p *page) row(key, value string) {
 func (p *page) why(f *view.Pod) {
 	switch w := f.Worker; {
 	case w != nil && w.Rejected != "": // the status of a rejected pod says less
-		p.row("Why", joined(": ", w.WaitReason, w.Rejected))
+		p.row("Why", joined(": ", w.WaitReason, pod.ErrorText(w.Rejected)))
 	case f.Reason != "" || f.Message != "":
-		p.row("Why", joined(": ", f.Reason, f.Message))
+		p.row("Why", joined(": ", f.Reason, pod.ErrorText(f.Message)))
 	case w != nil && w.NotReady != "" && f.Stopping == nil:
 		p.row("Why", "not ready: "+w.NotReady)
 	}
@@ -212,7 +212,7 @@ func (p *page) worker(w *control.Worker) {
 		p.row("Worker", joined(" of ", "waits for "+c.Method, c.Container)+" for "+age(p.now.Sub(c.Since)))
 	}
 	if !w.LastError.IsZero() {
-		p.row("Worker", joined(" of ", "last error", w.LastError.Op)+": "+w.LastError.Text)
+		p.row("Worker", joined(" of ", "last error", w.LastError.Op)+": "+pod.ErrorText(w.LastError.Text))
 	}
 }
 
@@ -305,6 +305,6 @@ func (p *page) events(events []view.Event) {
 		if containers > 0 {
 			columns = append(columns, fmt.Sprintf("%-*s", containers, e.Container))
 		}
-		p.line(oneLine(strings.Join(append(columns, e.Message), "  ")))
+		p.line(oneLine(strings.Join(append(columns, pod.ErrorText(e.Message)), "  ")))
 	}
 }

@@ -28,7 +28,7 @@ func (p *page) containerWhy(c *view.Container) string {
 	case c.State == view.Waiting && c.Reason == "CrashLoopBackOff" && c.Last != nil && c.Last.Cause.Kind == why.CauseCompleted:
 		return joined("; ", p.exit(c.Last)+": "+c.Last.Cause.Text, p.retry(c))
 	case c.State == view.Waiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
-		return joined("; ", joined(": ", c.Reason, c.Message), p.retry(c))
+		return joined("; ", joined(": ", c.Reason, pod.ErrorText(c.Message)), p.retry(c))
 	case end != nil:
 		return p.exit(end)
 	case c.State == view.Unknown:
@@ -70,7 +70,7 @@ func (p *page) exit(e *view.End) string {
 		cause = marked(e.Cause.Text, e.Cause.Confidence)
 	}
 	if e.Message != "" {
-		message = fmt.Sprintf("%q", e.Message)
+		message = fmt.Sprintf("%q", pod.ErrorText(e.Message))
 	}
 	return joined(": ", text, reason, cause, message)
 }
@@ -121,7 +121,7 @@ func (p *page) container(c *view.Container) {
 	}
 	key := func(name string) string { return "    " + name }
 	p.row("  "+c.Name, state)
-	p.row(key("waits"), c.Message)
+	p.row(key("waits"), pod.ErrorText(c.Message))
 	if c.Pull != nil {
 		p.row(key("pull"), c.Pull.Image)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -63,9 +64,9 @@ func (e Evidence) Words(now time.Time) string {
 	case KindCall:
 		return joined(" ", of+e.Subject, e.lasting("has been in progress for", now))
 	case KindError:
-		return joined(": ", of+e.Source, e.Message)
+		return joined(": ", of+e.Source, pod.ErrorText(e.Message))
 	case KindExit:
-		return joined(", ", of+e.Message, e.ago(now))
+		return joined(", ", of+pod.ErrorText(e.Message), e.ago(now))
 	case KindLog:
 		if e.Source == "" {
 			return of + "its last line: " + e.Message
@@ -82,7 +83,7 @@ func (e Evidence) Words(now time.Time) string {
 	case KindName:
 		return joined(" ", "name "+e.Subject, e.Message)
 	case KindCondition:
-		return joined(": ", e.Subject, e.Message)
+		return joined(": ", e.Subject, pod.ErrorText(e.Message))
 	case KindMeaning:
 		return "means: " + e.Message
 	case KindState, KindLooked:

@@ -190,6 +190,8 @@ func TestJudge(t *testing.T) {
 			StepVolume, LayerVolume, Observed, "last sync: mount volumes", "podctl describe default/web"},
 		{"a failed sandbox in words that are not known", failed(event.LayerSandbox, "run sandbox: surprise"),
 			StepSandbox, LayerNone, Unknown, "last sync: run sandbox: surprise", ""},
+		{"an error in the runtime's frame", failed(event.LayerSandbox, "rpc error: code = Unknown desc = surprise of "+strings.Repeat("0123", 16)),
+			StepSandbox, LayerNone, Unknown, "last sync: surprise of 0123012301230", ""},
 		{"a reserved name", with(failed(event.LayerSandbox, `failed to reserve sandbox name "web_default_u_0": name "web_default_u_0" is reserved for "0123456789abcdef0123"`), func(f *view.Pod) {
 			f.Holder = map[string]string{"0123456789abcdef0123": "default/other"}
 		}), StepSandbox, LayerRuntime, Observed, "name web_default_u_0 is that of 0123456789abc, of default/other", "crictl inspectp 0123456789abc"},

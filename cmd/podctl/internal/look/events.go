@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/serve/journal"
@@ -227,5 +228,5 @@ func eventCells(d eventData, now time.Time) []string {
 	if d.Count > 1 {
 		seen = fmt.Sprintf("%s (x%d over %s)", seen, d.Count, output.Age(now.Sub(d.First)))
 	}
-	return []string{seen, d.Type, d.Reason, output.OneLine(d.Object.String()), output.OneLine(d.Message)}
+	return []string{seen, d.Type, d.Reason, output.OneLine(d.Object.String()), output.OneLine(pod.ErrorText(d.Message))}
 }

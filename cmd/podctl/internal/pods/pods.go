@@ -225,7 +225,7 @@ func podListing(pods []*inventory.Pod, broken map[string]view.BrokenProcess, now
 		}
 		broken := brokenNotes(p, &d, broken)
 		var notes []string
-		if reason := output.OneLine(d.NotReady()); reason != "" {
+		if reason := output.OneLine(pod.ErrorText(d.NotReady())); reason != "" {
 			notes = append(notes, "  not ready: "+reason)
 		}
 		if others := d.AlsoRunning(); others != "" {

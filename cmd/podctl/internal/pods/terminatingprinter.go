@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -74,7 +75,7 @@ func terminatingItem(p *view.Pod, now time.Time) output.Item {
 	}
 	return output.Item{
 		Name: p.Name, Data: &d,
-		Cells: []string{name, output.Since(now, d.Since), grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(d.LastError), "-")},
+		Cells: []string{name, output.Since(now, d.Since), grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(pod.ErrorText(d.LastError)), "-")},
 		Wide:  []string{d.Owner, cmp.Or(d.Why, "-")}, Notes: notes(d.Confidence, texts, d.Next),
 	}
 }

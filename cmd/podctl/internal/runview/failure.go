@@ -34,7 +34,7 @@ func failedError(summary string, failures []Failure) error {
 	b.WriteString(summary)
 	for _, f := range failures {
 		for _, r := range f.reasons {
-			fmt.Fprintf(&b, "\n  %s%s", f.pod, r.text)
+			fmt.Fprintf(&b, "\n  %s%s", f.pod, pod.ErrorText(r.text))
 			if len(r.said) > 0 {
 				b.WriteString("; its last lines:")
 			}

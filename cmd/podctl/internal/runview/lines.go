@@ -55,7 +55,7 @@ func (p *linePrinter) print(format string, args ...any) {
 func (p *linePrinter) Event(ev event.Event) {
 	known, heard := p.pods[ev.UID]
 	before := known.last
-	text := output.OneLine(p.text(ev, known.stopping))
+	text := output.OneLine(pod.ErrorText(p.text(ev, known.stopping)))
 	known.last = ev.Time
 	switch ev.Reason {
 	case event.Terminating:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
@@ -59,7 +60,7 @@ func (p *livePrinter) Note(text string) { p.printAbove(text) }
 func (p *livePrinter) Event(ev event.Event) {
 	p.pulling.update(ev)
 	if ev.UID == "" {
-		p.printAbove(output.Clock(ev.Time) + "  " + output.OneLine(ev.Text()))
+		p.printAbove(output.Clock(ev.Time) + "  " + output.OneLine(pod.ErrorText(ev.Text())))
 	}
 }
 

@@ -26,7 +26,7 @@ func podRow(i node.Info, activity string, now time.Time) []string {
 		fmt.Sprintf("%d/%d", d.Ready, d.Containers),
 		fmt.Sprint(d.Restarts),
 		age(i, now),
-		output.OneLine(nowText(i, activity, now)),
+		output.OneLine(pod.ErrorText(nowText(i, activity, now))),
 	}
 }
 

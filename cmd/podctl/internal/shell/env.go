@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/lab/tape"
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/report"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/serve/daemon"
@@ -108,7 +109,7 @@ func (e *Env) TableWidth(full bool) int {
 func (e *Env) WarnOnce(last *string, warning error) {
 	text := ""
 	if warning != nil {
-		text = "warning: " + output.OneLine(warning.Error())
+		text = "warning: " + output.OneLine(pod.ErrorText(warning.Error()))
 	}
 	if text != "" && text != *last {
 		fmt.Fprintln(e.Errw, text)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -136,7 +137,7 @@ func PrintError(w io.Writer, err error) {
 }
 
 func printWithHint(w io.Writer, prefix string, err error) {
-	fmt.Fprintf(w, "%s: %s\n", prefix, strings.TrimRight(err.Error(), "\n"))
+	fmt.Fprintf(w, "%s: %s\n", prefix, pod.ErrorText(strings.TrimRight(err.Error(), "\n")))
 	if advice := hint.Of(err); advice != "" {
 		fmt.Fprintf(w, "  hint: %s\n", strings.ReplaceAll(advice, "\n", "\n  hint: "))
 	}

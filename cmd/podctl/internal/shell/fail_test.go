@@ -41,3 +41,11 @@ func TestImpossibleExitCodeIsPrinted(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintErrorIsReadable(t *testing.T) {
+	var b strings.Builder
+	PrintError(&b, errors.New("stop sandbox: rpc error: code = Unknown desc = "+strings.Repeat("0123", 16)+" is busy"))
+	if got, want := b.String(), "podctl: stop sandbox: 0123012301230 is busy\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
