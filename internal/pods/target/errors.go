@@ -133,8 +133,35 @@ type ContainerNotFoundError struct {
 }
 
 func containerNotFound(p *inventory.Pod, name string) error {
-	return &ContainerNotFoundError{Pod: p.DisplayName(), Container: name, Known: containerNames(p)}
+	known, spec := containerNames(p), specNames(p)
+	switch {
+	case len(known) == 0 && (len(spec) == 0 || slices.Contains(spec, name)):
+		return &NoContainerError{Pod: p}
+	case slices.Contains(spec, name):
+		return &NoContainerError{p, name}
+	case len(known) == 0:
+		known = spec
+	}
+	return &ContainerNotFoundError{Pod: p.DisplayName(), Container: name, Known: known}
 }
+
+// NoContainerError is the error for a pod of which the runtime has no container: none of its
+// spec's container of that name, "" is any.
+type NoContainerError struct {
+	Pod       *inventory.Pod
+	Container string
+}
+
+func (e *NoContainerError) Error() string {
+	text := strings.TrimSuffix(e.Pod.DisplayName()+"/"+e.Container, "/") + " has no container "
+	if pod.IsTerminal(e.Pod.Worker.PodPhase) {
+		return text + "any more"
+	}
+	return text + "yet"
+}
+
+// Hint is the command that says why, or how the pod ended.
+func (e *NoContainerError) Hint() string { return "podctl describe " + e.Pod.CLIName() }
 
 func (e *ContainerNotFoundError) Error() string {
 	return fmt.Sprintf("pod %s has no container %q", e.Pod, e.Container)
@@ -142,9 +169,6 @@ func (e *ContainerNotFoundError) Error() string {
 
 // Hint names the containers of the pod.
 func (e *ContainerNotFoundError) Hint() string {
-	if len(e.Known) == 0 {
-		return "the runtime has no container of it"
-	}
 	if near := suggest.Word(e.Container, e.Known); near != "" {
 		return "did you mean " + near + "?"
 	}

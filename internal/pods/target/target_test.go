@@ -197,6 +197,8 @@ func TestContainers(t *testing.T) {
 		{"none of which has it", "d* -c redis", `pod test/dns has no container "redis" | its containers: dns`},
 		{"a pod without containers", "empty", "default/empty"},
 		{"a pod of which the runtime has nothing", "waits", "default/waits"},
+		{"a container of a pod without any", "empty/c", "default/empty has no container yet | podctl describe default/empty"},
+		{"a container of the spec that is not created", "spec -c not-created", "default/spec/not-created has no container yet | podctl describe default/spec"},
 		{"an unknown container", "web -c cahce", `pod default/web has no container "cahce" | did you mean cache?`},
 		{"in the word", "annotated/none", `pod default/annotated has no container "none" | its containers: proxy, app`},
 		{"in the full word", "default/web/none", `pod default/web has no container "none" | its containers: web, cache`},

@@ -164,7 +164,7 @@ func absoluteText(r filecopy.Result, toHost bool) string {
 // containerEnd returns the way to the files of a container.
 func (s *session) containerEnd(ctx context.Context, t target.Target, writes bool) (filecopy.End, error) {
 	if t.Container == nil {
-		return nil, fmt.Errorf("pod %s has no container", t.DisplayName())
+		return nil, &target.NoContainerError{Pod: t.Pod}
 	}
 	process, err := s.Client.ContainerProcess(ctx, t.Container.ID)
 	if err != nil {

@@ -115,7 +115,8 @@ func (f *logFollow) over(ctx context.Context) bool {
 // isGone reports whether the query names nothing now.
 func isGone(err error) bool {
 	_, container := errors.AsType[*target.ContainerNotFoundError](err)
-	return container || isNoPod(err)
+	_, yet := errors.AsType[*target.NoContainerError](err)
+	return container || yet || isNoPod(err)
 }
 
 // isNoPod reports whether an error says that a pod does not exist.

@@ -198,10 +198,8 @@ func (r *logsRun) readPaths(ctx context.Context, found []*foundLog) {
 }
 
 func (r *logsRun) pathOf(ctx context.Context, t target.Target) (string, error) {
-	if t.Container == nil && pod.IsTerminal(t.Pod.Worker.PodPhase) {
-		return "", hint.Errorf("podctl describe has how they ended", "%s: the runtime has no container of the pod any more: its logs are gone", t.DisplayName())
-	} else if t.Container == nil {
-		return "", hint.Errorf("podctl describe says why; podctl logs -f waits until there is one", "%s: the runtime has no container of the pod yet", t.DisplayName())
+	if t.Container == nil {
+		return "", &target.NoContainerError{Pod: t.Pod}
 	}
 	status, err := r.session.Client.ContainerStatus(ctx, t.Container.ID)
 	switch {

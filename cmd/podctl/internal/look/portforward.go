@@ -123,6 +123,9 @@ func (f *podForward) use(ctx context.Context, t target.Target) (err error) {
 	if sandbox == "" {
 		return fmt.Errorf("%s has no ready sandbox", t.Pod.DisplayName())
 	}
+	if t.Container == nil {
+		return &target.NoContainerError{Pod: t.Pod}
+	}
 	named := map[string]uint16{}
 	if slices.ContainsFunc(f.o.ports, func(p stream.Port) bool { return p.Name != "" }) {
 		if named, err = f.readNames(ctx, t, sandbox); err != nil {

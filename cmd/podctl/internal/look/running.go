@@ -18,7 +18,7 @@ func notRunning(t target.Target, status *pod.ContainerStatus, now time.Time) err
 	name, describe := output.OneLine(t.DisplayName()), "podctl describe "+t.Pod.CLIName()
 	switch {
 	case status == nil:
-		return hint.Errorf(describe, "%s has no container", name)
+		return &target.NoContainerError{Pod: t.Pod}
 	case status.State == pod.Created:
 		return hint.Errorf(describe, "%s is not running: it was created and has not started", name)
 	case status.State != pod.Exited:

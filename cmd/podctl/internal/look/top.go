@@ -204,6 +204,9 @@ func (t *top) selectTargets() ([]measured, error) {
 	var all []measured
 	for _, found := range targets {
 		c := found.Container
+		if c == nil && t.opts.query.Names() {
+			err = errors.Join(err, &target.NoContainerError{Pod: found.Pod})
+		}
 		if c == nil || c.State != pod.Running && !t.opts.query.Names() {
 			continue
 		}
