@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -171,5 +172,24 @@ func TestLocksThatCannotBeReadLeaveOwnersUnknown(t *testing.T) {
 	a := asked(t, Asker{Locks: filepath.Join(t.TempDir(), "here"), Procs: procs}, tested, web)
 	if v := a.Judge(web); a.Unread == nil || v.Relation != Unknown || v.Why == nil {
 		t.Errorf("unread %v, verdict %+v", a.Unread, v)
+	}
+}
+
+// A process that ends between the look at its lock and the question is none that does not answer.
+func TestProcessThatEndsMeanwhileIsNotSilent(t *testing.T) {
+	run := t.TempDir()
+	locks, err := owner.Open(filepath.Join(run, "here"), "agent", proc.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(control.Path(filepath.Join(run, "here"), "agent"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends := func(context.Context, string) (net.Conn, error) {
+		locks.Close()
+		return nil, os.ErrNotExist
+	}
+	if a := asked(t, Asker{Locks: filepath.Join(run, "here"), Dial: ends}, tested); len(a.Processes) != 0 {
+		t.Errorf("%v", a.Processes[0].NoAnswerError())
 	}
 }

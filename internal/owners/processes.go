@@ -96,9 +96,33 @@ func firstFatal(errs []error) error {
 	return errs[i]
 }
 
-// askDir asks the live processes of one directory that are selected, also those whose
-// locks were deleted. Processes that stop or terminate pods for a command own none.
+// endTime is how long a process that ends may take from the end of its socket to that of its lock.
+const endTime = 50 * time.Millisecond
+
+// askDir asks the live processes of one directory that are selected. Where one has ended
+// since it was listed, it asks all again: its successor may live.
 func (q *processAsker) askDir(ctx context.Context, dir string, lost owner.DeletedLocks, selected func(owner.Holder) bool) ([]Process, error) {
+	found, err := q.askLiving(ctx, dir, lost, selected)
+	if !slices.ContainsFunc(found, func(p Process) bool { return p.Err != nil && !errors.Is(p.Err, context.DeadlineExceeded) }) {
+		return found, err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(endTime):
+	}
+	living, err := owner.LiveInstances(dir)
+	ended := func(p Process) bool {
+		return p.Err != nil && !slices.ContainsFunc(living, func(h owner.Holder) bool { return p.is(h.Name, h.ID) })
+	}
+	if err != nil || !slices.ContainsFunc(found, ended) {
+		return found, err
+	}
+	return q.askLiving(ctx, dir, lost, selected)
+}
+
+// askLiving asks the live processes of one directory that are selected, also those whose
+// locks were deleted. Processes that stop or terminate pods for a command own none.
+func (q *processAsker) askLiving(ctx context.Context, dir string, lost owner.DeletedLocks, selected func(owner.Holder) bool) ([]Process, error) {
 	living, clients, err := control.FindInstances(dir, q.dial)
 	if err != nil {
 		return nil, err
