@@ -102,6 +102,10 @@ chaos: ## break everything around an agent of 30 churning pods for DURATION (10m
 seeds: ## play N (500) new random histories of a node, or the one of SEED or in the file HISTORY: docs/seeds.md
 	go test ./internal/node -run '^TestSeeds$$' -count=1 -v -timeout 0 -args $(if $(SEED),-seed $(SEED),$(if $(HISTORY),-history $(abspath $(HISTORY)),-seeds $(or $(N),500) -seeds.first $(or $(FIRST),$(shell date +%s)) -seeds.found 10))
 
+.PHONY: twin
+twin: ## give N (40) random pods of SEED (1) to a kubelet and to podctl for FOR (2m), or ONLY some, and compare every call: docs/twin.md
+	@PODCTL_LIVE=required go -C test test ./twin -run '^TestTwin$$' -count=1 -v -timeout 0 -args -twin.seed=$(or $(SEED),1) -twin.n=$(or $(N),40) -twin.for=$(or $(FOR),2m) -twin.only=$(ONLY)
+
 .PHONY: mutants
 mutants: ## break podctl on purpose, in each of the ways of test/mutants, count the seeds that it takes to see that, and write docs/seeds.md
 	go -C test run ./mutants

@@ -11,6 +11,9 @@ configure_kubelet_sim() {
 	prepare_kubelet
 }
 
-command_kubelet_sim() { printf '%s\n' "$RUN/bin/podctl" sim --listen "$SOCKET" --loopback; }
+# PODCTL_DEV_SIM_RULES is a file of rules by which calls fail.
+command_kubelet_sim() {
+	printf '%s\n' "$RUN/bin/podctl" sim --listen "$SOCKET" --loopback ${PODCTL_DEV_SIM_RULES:+--rules "$PODCTL_DEV_SIM_RULES"}
+}
 
 load_images_kubelet_sim() { :; } # every image exists

@@ -1,0 +1,450 @@
+package twin
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Difference is what the kubelet and podctl did differently.
+type Difference struct {
+	Pod, What       string
+	Kubelet, Podctl string
+	// Row is how the row of docs/kubelet-differences.md begins that says so, "" if none does.
+	Row string
+}
+
+func (d Difference) String() string {
+	return fmt.Sprintf("%s: %s\n  kubelet: %s\n  podctl:  %s", d.Pod, d.What, d.Kubelet, d.Podctl)
+}
+
+// Delay is how long after its cause the two nodes took a step.
+type Delay struct {
+	Class           string // the method, and what it followed
+	Kubelet, Podctl time.Duration
+	Pod             string
+}
+
+// Comparison is all that was compared.
+type Comparison struct {
+	Pods, Calls, Fields, Probes, States, Events int
+	Differences                                 []Difference
+	Delays                                      []Delay
+	// Cut counts attempts that only one of the two had time for.
+	Cut int
+}
+
+// Side is what one node did with a pod.
+type Side struct {
+	Life     *Life
+	Statuses []Sample
+	Events   []Event
+	Ended    time.Time // of the recording
+	Began    time.Time
+}
+
+// slack is how much later than its twin a step may come: a relist and a sync.
+const slack = 2500 * time.Millisecond
+
+// comparing compares one pod.
+type comparing struct {
+	*Comparison
+	pod             Planned
+	kubelet, podctl *Side
+	restart         time.Duration
+	// cuts are the runs of containers, by name and number, that only one had time for.
+	cuts []string
+	// more is how many more runs of the container the kubelet has made, while one is compared.
+	more int
+}
+
+// Add compares what the two nodes did with a pod.
+func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Side) {
+	c.Pods++
+	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart}
+	if restart > 0 {
+		for _, s := range []*Side{kubelet, podctl} {
+			if s.Life != nil {
+				s.Life.Sandboxes = withoutBroken(s.Life.Sandboxes, s.Began.Add(restart))
+			}
+		}
+	}
+	p.lives()
+	p.statuses()
+	p.events()
+	p.Cut += len(p.cuts)
+}
+
+// withoutBroken returns the attempts without the calls that were broken off when the node was
+// killed, and without those of which nothing is left.
+func withoutBroken(attempts []*Attempt, killed time.Time) []*Attempt {
+	return slices.DeleteFunc(attempts, func(a *Attempt) bool {
+		a.Steps = slices.DeleteFunc(a.Steps, func(s Step) bool {
+			return (s.Code == "Unavailable" || s.Code == "Canceled") && s.At.Before(killed.Add(time.Second)) && s.End.After(killed.Add(-time.Second))
+		})
+		for name, runs := range a.Containers {
+			a.Containers[name] = withoutBroken(runs, killed)
+		}
+		return len(a.Steps) == 0
+	})
+}
+
+func (p *comparing) differ(what, kubelet, podctl string) {
+	d := Difference{Pod: p.pod.Name, What: what, Kubelet: kubelet, Podctl: podctl}
+	d.Row = p.rowOf(d)
+	p.Differences = append(p.Differences, d)
+}
+
+func (p *comparing) lives() {
+	a, b := sandboxes(p.kubelet.Life), sandboxes(p.podctl.Life)
+	for i := range max(len(a), len(b)) {
+		what := fmt.Sprintf("sandbox %d", i)
+		if i >= len(a) || i >= len(b) {
+			p.oneMore(what, a, b, i)
+			return
+		}
+		p.steps(what, a[i], b[i], at(a, i-1), at(b, i-1), a[i], b[i])
+		for _, name := range slices.Sorted(maps.Keys(both(a[i].Containers, b[i].Containers))) {
+			p.attempts(what+" "+name, name, a[i].Containers[name], b[i].Containers[name], a[i], b[i])
+		}
+		p.order(what, a[i], b[i])
+	}
+}
+
+func sandboxes(l *Life) []*Attempt {
+	if l == nil {
+		return nil
+	}
+	return l.Sandboxes
+}
+
+func at(list []*Attempt, i int) *Attempt {
+	if i < 0 || i >= len(list) {
+		return nil
+	}
+	return list[i]
+}
+
+func both[V any](a, b map[string]V) map[string]V {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]V{}
+	}
+	maps.Copy(all, b)
+	return all
+}
+
+// attempts compares the runs of a container, one after the other. The nodes that start
+// again have forgotten the back-off: what they start then is compared from there on.
+func (p *comparing) attempts(what, name string, a, b []*Attempt, inA, inB *Attempt) {
+	if p.restart == 0 {
+		p.runs(what, name, a, b, inA, inB, inA, inB, time.Duration(math.MaxInt64), 0)
+		return
+	}
+	early := func(s *Side, list []*Attempt) int {
+		for i, x := range list {
+			if x.Steps[0].At.After(s.Began.Add(p.restart)) {
+				return i
+			}
+		}
+		return len(list)
+	}
+	i, j := early(p.kubelet, a), early(p.podctl, b)
+	p.runs(what, name, a[:i], b[:j], inA, inB, inA, inB, p.restart, 0)
+	p.runs(what+" since the restart", name, a[i:], b[j:], inA, inB, cmp.Or(at(a, i-1), inA), cmp.Or(at(b, j-1), inB), time.Duration(math.MaxInt64), i-j)
+}
+
+// runs compares runs of a container until a time since the beginning. The kubelet has made
+// more of them before.
+func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, beforeB *Attempt, until time.Duration, more int) {
+	for i := range max(len(a), len(b)) {
+		what := fmt.Sprintf("%s attempt %d", what, i)
+		if i >= len(a) || i >= len(b) {
+			if p.cut(i, a, b, inA, inB, until) {
+				p.cuts = append(p.cuts, name)
+				return
+			}
+			p.oneMore(what, a, b, i)
+			return
+		}
+		last := i == len(a)-1 || i == len(b)-1
+		if last && p.cutShort(a[i], b[i], inA, inB, until) {
+			p.cuts = append(p.cuts, name)
+			return
+		}
+		p.more = more
+		p.steps(what, a[i], b[i], cmp.Or(at(a, i-1), beforeA), cmp.Or(at(b, i-1), beforeB), inA, inB)
+		p.more = 0
+		p.probes(what, a[i], b[i])
+	}
+}
+
+// cut reports whether the one that has no attempt i had no time for it: what ended the
+// container came before its twin's attempt would have.
+func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Duration) bool {
+	more, less, inLess, side := a, b, inB, p.podctl
+	if len(b) > len(a) {
+		more, less, inLess, side = b, a, inA, p.kubelet
+	}
+	if i == 0 {
+		return more[0].Steps[0].At.Add(slack).After(p.closing(inLess, side, until))
+	}
+	gap := more[i].Steps[0].At.Sub(ended(more[i-1]))
+	due := ended(less[i-1]).Add(gap)
+	return due.Add(spread(gap)).After(p.closing(inLess, side, until))
+}
+
+// cutShort reports whether both runs ended when they were told to stop, or shortly before,
+// earlier by no more than the one began later: the one may have ended by itself.
+func (p *comparing) cutShort(a, b, inA, inB *Attempt, until time.Duration) bool {
+	if methods(a) == methods(b) {
+		return false
+	}
+	drift := a.Steps[0].At.Sub(p.kubelet.Began) - b.Steps[0].At.Sub(p.podctl.Began)
+	near := func(x, in *Attempt, s *Side) bool { return p.closing(in, s, until).Sub(ended(x)) < slack+drift.Abs() }
+	return near(a, inA, p.kubelet) && near(b, inB, p.podctl)
+}
+
+// closing is when the containers of a sandbox were told to stop, or the recording ended.
+func (p *comparing) closing(sandbox *Attempt, s *Side, until time.Duration) time.Time {
+	end := s.Ended
+	if at := s.Began.Add(until); until < p.restart+1 && at.Before(end) {
+		end = at
+	}
+	for _, step := range sandbox.Steps {
+		if step.Method == "StopPodSandbox" && step.At.Before(end) {
+			end = step.At
+		}
+	}
+	for _, act := range p.pod.Acts[1:] {
+		if at := s.Began.Add(act.At); at.After(sandbox.Steps[0].At) && at.Before(end) {
+			end = at
+		}
+	}
+	return end
+}
+
+// spread is by how much a retry after a back-off varies.
+func spread(gap time.Duration) time.Duration { return slack + gap*6/10 }
+
+// ended is when an attempt ended: its exit, else its last call.
+func ended(a *Attempt) time.Time {
+	if !a.Exit.At.IsZero() {
+		return a.Exit.At
+	}
+	return a.Steps[len(a.Steps)-1].End
+}
+
+func methods(a *Attempt) string {
+	var all []string
+	for _, s := range a.Steps {
+		all = append(all, s.Method+" "+s.Code)
+	}
+	return strings.Join(all, ", ")
+}
+
+func (p *comparing) oneMore(what string, a, b []*Attempt, i int) {
+	show := func(list []*Attempt) string {
+		if x := at(list, i); x != nil {
+			return methods(x)
+		}
+		return "none"
+	}
+	p.differ(what, show(a), show(b))
+}
+
+// steps compares the calls of an attempt, with their requests and their times.
+func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt) {
+	if methods(a) != methods(b) {
+		p.differ(what+": calls", methods(a), methods(b))
+	}
+	for i := range min(len(a.Steps), len(b.Steps)) {
+		x, y := a.Steps[i], b.Steps[i]
+		if x.Method != y.Method {
+			break
+		}
+		p.Calls++
+		p.fields(what+" "+x.Method, x.Request, y.Request)
+		class, after := x.Method, "act"
+		delayA, delayB := p.delay(p.kubelet, a, i, beforeA, inA, &after), p.delay(p.podctl, b, i, beforeB, inB, &after)
+		if p.restart > 0 && (spans(p.kubelet, a, x, p.restart) || spans(p.podctl, b, y, p.restart)) {
+			continue // probes and deadlines begin anew
+		}
+		p.Delays = append(p.Delays, Delay{class + " after " + after, delayA, delayB, p.pod.Name + " " + what})
+		if d := delayA - delayB; d.Abs() > allowed(class, max(delayA, delayB)) {
+			p.differ(what+" "+class+" after "+after, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
+		}
+	}
+	if a.Exit.Code != b.Exit.Code && methods(a) == methods(b) && !a.Exit.At.IsZero() && !b.Exit.At.IsZero() {
+		p.differ(what+": exit", fmt.Sprint(a.Exit.Code, a.Exit.Reason), fmt.Sprint(b.Exit.Code, b.Exit.Reason))
+	}
+}
+
+// spans reports whether the node was killed between the beginning of an attempt and a step.
+func spans(s *Side, a *Attempt, step Step, restart time.Duration) bool {
+	killed := s.Began.Add(restart)
+	return a.Steps[0].At.Before(killed) && step.At.After(killed)
+}
+
+func allowed(method string, delay time.Duration) time.Duration {
+	if method == "CreateContainer" || method == "RunPodSandbox" || method == "PullImage" { // after a back-off
+		return spread(delay)
+	}
+	return slack
+}
+
+// delay is how long after its cause a step came: the latest of what happened before it to
+// the attempt, to the one before, and to the manifest.
+func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt, after *string) time.Duration {
+	step := a.Steps[i]
+	var cause time.Time
+	note := func(at time.Time, name string) {
+		if !at.IsZero() && at.After(cause) && !at.After(step.At) {
+			cause, *after = at, name
+		}
+	}
+	for _, act := range p.pod.Acts {
+		note(s.Began.Add(act.At), "act")
+	}
+	if p.restart > 0 {
+		note(s.Began.Add(p.restart), "restart")
+	}
+	if before != nil {
+		for _, earlier := range before.Steps {
+			note(earlier.End, earlier.Method)
+		}
+		note(before.Exit.At, "exit")
+	}
+	for _, earlier := range a.Steps[:i] {
+		note(earlier.End, earlier.Method)
+	}
+	note(a.Exit.At, "exit")
+	others := a.Containers // what a sandbox waits for
+	if step.Method == "StopContainer" || step.Method == "ExecSync" {
+		others = in.Containers // sidecars are stopped in their order, after the others
+	}
+	for _, c := range others {
+		for _, run := range c {
+			if run == a {
+				continue
+			}
+			for _, end := range append(run.Steps, Step{Method: "exit", End: run.Exit.At}) {
+				if late := end.End.Sub(step.At); late > 0 && late < 5*time.Millisecond { // an answer is on its way
+					end.End = step.At
+				}
+				note(end.End, end.Method)
+			}
+		}
+	}
+	for _, probe := range a.Probes {
+		note(probe.End, "probe")
+	}
+	return step.At.Sub(cause)
+}
+
+// probes compares how often the probes of an attempt ran.
+func (p *comparing) probes(what string, a, b *Attempt) {
+	p.Probes += len(a.Probes) + len(b.Probes)
+	rate := func(x *Attempt) float64 {
+		if len(x.Probes) < 2 {
+			return 0
+		}
+		return x.Probes[len(x.Probes)-1].At.Sub(x.Probes[0].At).Seconds() / float64(len(x.Probes)-1)
+	}
+	ra, rb := rate(a), rate(b)
+	if len(a.Probes) > 5 && len(b.Probes) > 5 && (ra-rb > 0.3*ra || rb-ra > 0.3*ra) {
+		p.differ(what+": seconds between probes", fmt.Sprintf("%.2f (%d)", ra, len(a.Probes)), fmt.Sprintf("%.2f (%d)", rb, len(b.Probes)))
+	}
+	lasted := func(x *Attempt, s *Side) time.Duration {
+		end := s.Ended
+		if !x.Exit.At.IsZero() {
+			end = x.Exit.At
+		}
+		if i := slices.IndexFunc(x.Steps, func(s Step) bool { return s.Method == "StopContainer" }); i >= 0 {
+			end = x.Steps[i].At
+		}
+		return end.Sub(x.Steps[0].At)
+	}
+	if short := min(lasted(a, p.kubelet), lasted(b, p.podctl)); short > 15*time.Second && (len(a.Probes) == 0) != (len(b.Probes) == 0) {
+		p.differ(what+": probes", fmt.Sprint(len(a.Probes)), fmt.Sprint(len(b.Probes)))
+	}
+}
+
+// order compares in which order the first attempts of the containers began, and all else
+// that lies further apart than slack.
+func (p *comparing) order(what string, a, b *Attempt) {
+	first := func(x *Attempt) string {
+		type begin struct {
+			name string
+			at   time.Time
+		}
+		var begins []begin
+		for name, runs := range x.Containers {
+			if len(runs) > 0 {
+				begins = append(begins, begin{name, runs[0].Steps[0].At})
+			}
+		}
+		slices.SortFunc(begins, func(a, b begin) int { return a.at.Compare(b.at) })
+		var names []string
+		for _, b := range begins {
+			names = append(names, b.name)
+		}
+		return strings.Join(names, " ")
+	}
+	fa, fb := first(a), first(b)
+	if strings.Count(fa, " ") == strings.Count(fb, " ") && fa != fb {
+		p.differ(what+": order of the containers", fa, fb)
+	}
+}
+
+// fields compares two requests path by path.
+func (p *comparing) fields(what string, a, b any) {
+	x, y := map[string]string{}, map[string]string{}
+	flatten("", a, x)
+	flatten("", b, y)
+	for _, path := range slices.Sorted(maps.Keys(both(x, y))) {
+		if own.MatchString(path) || p.more != 0 && counted.MatchString(path) {
+			continue
+		}
+		p.Fields++
+		if x[path] != y[path] {
+			p.differ(what+" "+path, x[path], y[path])
+		}
+	}
+}
+
+// own are the fields that are never alike: ids, what each node alone writes, and cgroups,
+// which podctl makes for no simulated runtime.
+var own = regexp.MustCompile(`^\.(containerId|podSandboxId)$|\.annotations\.(podctl\.io/|kubernetes\.io/config\.)|\.linux\.cgroupParent$`)
+
+func isOwn(path string) bool { return own.MatchString(path) }
+
+// flatten writes the leaves of JSON by their paths; elements with a key or a path are named by it.
+func flatten(path string, v any, to map[string]string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			flatten(path+"."+key, value, to)
+		}
+	case []any:
+		for i, value := range v {
+			name := fmt.Sprint(i)
+			if object, ok := value.(map[string]any); ok {
+				name = cmp.Or(text(object, "key"), text(object, "containerPath"), name)
+			}
+			flatten(path+"["+name+"]", value, to)
+		}
+	default:
+		text, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		to[path] = string(text)
+	}
+}

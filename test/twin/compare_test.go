@@ -1,0 +1,97 @@
+package twin
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// a pod that was removed after a container with a hook had been restarted once.
+func side(began time.Time) *Side {
+	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+	step := func(method string, seconds float64) Step {
+		return Step{Method: method, At: at(seconds), End: at(seconds + 0.001), Code: "OK", Request: map[string]any{"config": map[string]any{"tty": true, "command": []any{"run"}}}}
+	}
+	first := &Attempt{Steps: []Step{step("CreateContainer", 1.1), step("StartContainer", 1.2), step("ExecSync", 1.3)}, Exit: Exit{At: at(10), Code: 1}}
+	second := &Attempt{Steps: []Step{step("CreateContainer", 10.1), step("StartContainer", 10.2), step("ExecSync", 10.3), step("ExecSync", 40), step("StopContainer", 41)}, Exit: Exit{At: at(43), Code: 137}}
+	return &Side{
+		Began: began, Ended: at(60),
+		Life: &Life{Pod: "p", Sandboxes: []*Attempt{{
+			Steps:      []Step{step("RunPodSandbox", 1), step("StopPodSandbox", 43.1)},
+			Containers: map[string][]*Attempt{"c": {first, second}},
+		}}},
+		Statuses: slices.Repeat([]Sample{{Status: v1.PodStatus{Phase: v1.PodRunning}}}, 10),
+		Events:   []Event{{Pod: "p", Container: "c", Reason: "Started"}, {Pod: "p", Container: "c", Reason: "Started"}, {Pod: "p", Container: "c", Reason: "Killing"}},
+	}
+}
+
+func TestDeliberateChangesAreFound(t *testing.T) {
+	container := func(s *Side) []*Attempt { return s.Life.Sandboxes[0].Containers["c"] }
+	for name, tc := range map[string]struct {
+		change func(s *Side)
+		want   string // "" for no difference
+	}{
+		"none":              {func(*Side) {}, ""},
+		"a hook is skipped": {func(s *Side) { container(s)[0].Steps = container(s)[0].Steps[:2] }, "attempt 0: calls"},
+		"a field is dropped": {func(s *Side) {
+			container(s)[0].Steps[0].Request = map[string]any{"config": map[string]any{"command": []any{"run"}}}
+		}, "CreateContainer .config.tty"},
+		"a step is late":      {func(s *Side) { s.Life.Sandboxes[0].Steps[1].At = s.Began.Add(48 * time.Second) }, "StopPodSandbox after exit"},
+		"a restart too many":  {func(s *Side) { s.Life.Sandboxes[0].Containers["c"] = append(container(s)[:1], container(s)...) }, "attempt"},
+		"a restart less":      {func(s *Side) { s.Life.Sandboxes[0].Containers["c"] = container(s)[:1] }, "attempt 1"},
+		"another exit":        {func(s *Side) { container(s)[0].Exit.Code = 0 }, "exit"},
+		"an event is missing": {func(s *Side) { s.Events = s.Events[1:] }, "events Started"},
+		"another phase":       {func(s *Side) { s.Statuses = slices.Repeat([]Sample{{Status: v1.PodStatus{Phase: v1.PodPending}}}, 10) }, "status of the pod"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Unix(1000, 0)
+			changed := side(began)
+			tc.change(changed)
+			var c Comparison
+			c.Add(Planned{Name: "p", Acts: []Act{{At: time.Second / 2, Manifest: "kind: Pod"}, {At: 39 * time.Second}}}, 0, side(began), changed)
+			found := slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.Row == "" && tc.want != "" && strings.Contains(d.What, tc.want) })
+			if found != (tc.want != "") || tc.want == "" && len(c.Differences) > 0 {
+				t.Errorf("differences %v, want one of %q", c.Differences, tc.want)
+			}
+		})
+	}
+}
+
+func TestASecondTooLateIsFound(t *testing.T) {
+	var c Comparison
+	for i := range 5 {
+		began := time.Unix(int64(1000+100*i), 0)
+		late := side(began)
+		for _, s := range []*Step{&late.Life.Sandboxes[0].Steps[1]} {
+			s.At, s.End = s.At.Add(time.Second), s.End.Add(time.Second)
+		}
+		for _, a := range late.Life.Sandboxes[0].Containers["c"] {
+			for i := range a.Steps {
+				a.Steps[i].At, a.Steps[i].End = a.Steps[i].At.Add(time.Second), a.Steps[i].End.Add(time.Second)
+			}
+			a.Exit.At = a.Exit.At.Add(time.Second)
+		}
+		c.Add(Planned{Name: "p", Acts: []Act{{At: time.Second / 2, Manifest: "kind: Pod"}, {At: 39 * time.Second}}}, 0, side(began), late)
+	}
+	if late := c.Systematic(); len(late) != 2 { // the first container after its sandbox, and the stop after its manifest went
+		t.Errorf("late are %q", late)
+	}
+}
+
+// TestRowsAreOnThePage: a row that is no longer true is removed from both.
+func TestRowsAreOnThePage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubelet-differences.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if !strings.Contains(string(page), "\n| "+r.begins) {
+			t.Errorf("no row of docs/kubelet-differences.md begins with %q", r.begins)
+		}
+	}
+}

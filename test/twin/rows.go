@@ -1,0 +1,135 @@
+package twin
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// row is a row of docs/kubelet-differences.md: which differences it explains.
+type row struct {
+	begins   string // how the row begins
+	explains func(p *comparing, d Difference) bool
+}
+
+var (
+	later    = regexp.MustCompile(`^sandbox [1-9]`)
+	counted  = regexp.MustCompile(`(\.metadata\.attempt|\.container\.restartCount|\.config\.logPath|, run \d+)$`)
+	betweens = regexp.MustCompile(`terminated \d+ \w+ "[^"]*"|waiting PostStartHookError|waiting CrashLoopBackOff`)
+)
+
+var rows = []row{
+	{
+		"leftover files of a pod (containers, sandboxes, directory, logs) are removed as soon as it is stopped",
+		// A kubelet counts on from what it finds of the pod before, attempts and back-off.
+		func(p *comparing, d Difference) bool {
+			return p.comesBack() && (later.MatchString(d.What) || strings.HasPrefix(d.What, "status") && counted.MatchString(d.What) || strings.HasPrefix(d.What, "events SandboxChanged "))
+		},
+	},
+	{
+		"a hook that exceeds its grace period, and a Sync or Terminate that is cancelled, end at the next call",
+		// A kubelet's goes on, and fails when the container has ended.
+		func(_ *comparing, d Difference) bool {
+			return strings.HasPrefix(d.What, "events FailedPreStopHook ") && d.Podctl == "0"
+		},
+	},
+	{
+		"a failed start is in the status at once",
+		// A kubelet shows how the container ended until its next sync.
+		func(_ *comparing, d Difference) bool {
+			return strings.HasPrefix(d.What, "status of ") && d.Kubelet != "" && d.Podctl != "" &&
+				!lacks(between(d.Kubelet), between(d.Podctl)) && !lacks(between(d.Podctl), between(d.Kubelet))
+		},
+	},
+	{
+		"`activeDeadlineSeconds` fails a pod when the time is over",
+		func(_ *comparing, d Difference) bool {
+			return strings.HasPrefix(d.What, "events DeadlineExceeded ") && d.Podctl == "1" && d.Kubelet != "0"
+		},
+	},
+	{
+		"`podctl.json` in the pod's directory keeps that a pod was asked to stop, and how it ended",
+		// A kubelet that starts again begins a static pod anew, and its deadline.
+		func(p *comparing, _ Difference) bool { return p.endedBeforeRestart() },
+	},
+	{
+		"a terminal phase in the status published last is final",
+		func(p *comparing, _ Difference) bool {
+			return p.restart > 0 && strings.Contains(p.pod.Acts[0].Manifest, "activeDeadlineSeconds") && p.pod.Acts[0].At < p.restart
+		},
+	},
+	{
+		"a pod that waits for its name starts as soon as that is free",
+		func(p *comparing, d Difference) bool {
+			return later.MatchString(d.What) && strings.Contains(d.What, " RunPodSandbox after ") && len(p.pod.Acts) > 1
+		},
+	},
+	{
+		"after a restart of podctl a pod that was terminating has the rest of its grace period",
+		func(p *comparing, _ Difference) bool { return p.stoppingAtRestart() },
+	},
+	{
+		"a pod whose manifest is removed is probed for readiness until it has stopped",
+		func(p *comparing, d Difference) bool {
+			return strings.HasPrefix(d.What, "events Unhealthy ") && d.Kubelet == "0" && len(p.pod.Acts) > 1
+		},
+	},
+}
+
+// rowOf is how the row begins that explains a difference, "" if none does.
+func (p *comparing) rowOf(d Difference) string {
+	for _, r := range rows {
+		if r.explains(p, d) {
+			return r.begins
+		}
+	}
+	return ""
+}
+
+// between reads what show wrote, in which a container that waits for its next run is shown
+// in one way.
+func between(shown string) []run {
+	var all []run
+	for _, text := range strings.Split(shown, " → ") {
+		state, n, _ := strings.Cut(strings.TrimSuffix(text, ")"), " (")
+		samples, _ := strconv.Atoi(n)
+		all = append(all, run{betweens.ReplaceAllString(state, "between"), samples})
+	}
+	return all
+}
+
+// comesBack reports whether the same pod is removed and asked for again.
+func (p *comparing) comesBack() bool {
+	acts := p.pod.Acts
+	return len(acts) == 3 && acts[0].Manifest == acts[2].Manifest
+}
+
+// endedBeforeRestart reports whether the pod had failed or succeeded when the nodes were killed.
+func (p *comparing) endedBeforeRestart() bool {
+	for _, s := range p.podctl.Statuses {
+		if s.At.Sub(p.podctl.Began) < p.restart && (s.Status.Phase == v1.PodFailed || s.Status.Phase == v1.PodSucceeded) {
+			return true
+		}
+	}
+	return false
+}
+
+// downtime is how long a kubelet takes to start again, at most.
+const downtime = 15 * time.Second
+
+// stoppingAtRestart reports whether the pod was told to stop, and had not stopped, when the
+// nodes were killed, or while they were away.
+func (p *comparing) stoppingAtRestart() bool {
+	if p.restart == 0 {
+		return false
+	}
+	for _, act := range p.pod.Acts[1:] {
+		if act.At > p.restart-downtime && act.At < p.restart+downtime {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package twin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Sample is the status of a pod at a moment.
+type Sample struct {
+	At     time.Time
+	Status v1.PodStatus
+}
+
+// Event is an event of a pod or of one of its containers.
+type Event struct {
+	At                     time.Time
+	Pod, Container, Reason string
+}
+
+// What lasted for so many samples in one of the two, the other must have shown at all: what
+// lies within a second or two of a change is not compared.
+const lasting = 5
+
+// statuses compares what the nodes said of the pod, of each condition, and of each run of
+// each container.
+func (p *comparing) statuses() {
+	a, b := tracks(p.kubelet.Statuses), tracks(p.podctl.Statuses)
+	for _, name := range slices.Sorted(maps.Keys(both(a, b))) {
+		if p.isCut(name) {
+			continue
+		}
+		p.States += len(a[name])
+		if len(a[name]) == 0 || len(b[name]) == 0 {
+			if max(longest(a[name]), longest(b[name])) >= lasting {
+				p.differ("status of "+name, show(a[name]), show(b[name]))
+			}
+			continue
+		}
+		if lacks(a[name], b[name]) || lacks(b[name], a[name]) {
+			p.differ("status of "+name, show(a[name]), show(b[name]))
+		}
+	}
+}
+
+// isCut reports whether only one of the nodes had time for some run of the container: its
+// runs have other numbers then.
+func (p *comparing) isCut(name string) bool {
+	return slices.ContainsFunc(p.cuts, func(c string) bool { return strings.HasPrefix(name, c) })
+}
+
+// lacks reports whether b never shows what lasts in a.
+func lacks(a, b []run) bool {
+	return slices.ContainsFunc(a, func(r run) bool {
+		return r.n >= lasting && !slices.ContainsFunc(b, func(o run) bool { return o.state == r.state })
+	})
+}
+
+func longest(runs []run) int {
+	n := 0
+	for _, r := range runs {
+		n = max(n, r.n)
+	}
+	return n
+}
+
+func show(runs []run) string {
+	var all []string
+	for _, r := range runs {
+		all = append(all, fmt.Sprintf("%s (%d)", r.state, r.n))
+	}
+	return strings.Join(all, " → ")
+}
+
+// run is a state in n samples, one after the other.
+type run struct {
+	state string
+	n     int
+}
+
+// tracks are the states of the pod, of its conditions and of each run of its containers.
+func tracks(samples []Sample) map[string][]run {
+	all := map[string][]run{}
+	add := func(name, state string) {
+		state = strings.TrimSpace(state)
+		if list := all[name]; len(list) > 0 && list[len(list)-1].state == state {
+			list[len(list)-1].n++
+			return
+		}
+		all[name] = append(all[name], run{state, 1})
+	}
+	for _, s := range samples {
+		add("the pod", string(s.Status.Phase)+" "+s.Status.Reason)
+		for _, c := range s.Status.Conditions {
+			add("condition "+string(c.Type), string(c.Status)+" "+c.Reason)
+		}
+		for _, c := range slices.Concat(s.Status.InitContainerStatuses, s.Status.ContainerStatuses) {
+			add(fmt.Sprintf("%s, run %d", c.Name, c.RestartCount), state(c))
+		}
+	}
+	return all
+}
+
+func state(c v1.ContainerStatus) string {
+	text := "none"
+	switch s := c.State; {
+	case s.Waiting != nil:
+		text = "waiting " + s.Waiting.Reason
+	case s.Running != nil:
+		text = "running"
+	case s.Terminated != nil:
+		text = fmt.Sprintf("terminated %d %s %q", s.Terminated.ExitCode, s.Terminated.Reason, s.Terminated.Message)
+	}
+	if c.Ready {
+		text += " ready"
+	}
+	if last := c.LastTerminationState.Terminated; last != nil {
+		text += fmt.Sprintf(", before %d %s", last.ExitCode, last.Reason)
+	}
+	return text
+}
+
+// kubeletReasons are the events that both send.
+var kubeletReasons = []string{
+	"Pulling", "Pulled", "Created", "Started", "Killing", "BackOff", "Failed", "ErrImageNeverPull", "FailedCreatePodSandBox",
+	"SandboxChanged", "FailedPostStartHook", "FailedPreStopHook", "Unhealthy", "DeadlineExceeded", "FailedMount",
+}
+
+// once are those of which each run of a container has at most one.
+var once = []string{"Created", "Started", "Killing", "FailedPostStartHook", "FailedPreStopHook", "FailedCreatePodSandBox", "SandboxChanged", "DeadlineExceeded"}
+
+// events compares the events of the pod and of each container, reason by reason: how often
+// they came, and where they repeat at the nodes' own times, whether they came at all.
+func (p *comparing) events() {
+	a, b := reasons(p.kubelet.Events), reasons(p.podctl.Events)
+	for _, name := range slices.Sorted(maps.Keys(both(a, b))) {
+		for _, reason := range kubeletReasons {
+			x, y := a[name][reason], b[name][reason]
+			p.Events += x
+			if slices.Contains(once, reason) && max(x, y)-min(x, y) > len(p.cuts) || !slices.Contains(once, reason) && min(x, y) == 0 && max(x, y) > 1+len(p.cuts) {
+				p.differ("events "+reason+" of "+name, fmt.Sprint(x), fmt.Sprint(y))
+			}
+		}
+	}
+}
+
+func reasons(events []Event) map[string]map[string]int {
+	all := map[string]map[string]int{}
+	for _, e := range events {
+		name := e.Container
+		if name == "" {
+			name = "the pod"
+		}
+		if all[name] == nil {
+			all[name] = map[string]int{}
+		}
+		all[name][e.Reason]++
+	}
+	return all
+}
