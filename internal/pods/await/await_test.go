@@ -8,7 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -22,8 +22,8 @@ func TestParseRefusesWhatIsNoCondition(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	bare := func(sandbox pod.State, containers ...pod.State) *inventory.Pod {
-		return &inventory.Pod{Name: "bare", Runtime: testutil.ListedPod("bare", "", sandbox, containers...)}
+	bare := func(sandbox pod.State, containers ...pod.State) *view.Pod {
+		return &view.Pod{Metadata: view.Metadata{Name: "bare"}, Runtime: testutil.ListedPod("bare", "", sandbox, containers...)}
 	}
 	restarted := bare(pod.Running, pod.Running, pod.Exited)
 	restarted.Runtime.Containers[1].Name = restarted.Runtime.Containers[0].Name
@@ -36,8 +36,8 @@ func TestCheck(t *testing.T) {
 		Pod: bare(pod.Exited, pod.Exited), Container: &pod.Container{State: pod.Exited}, Status: &pod.ContainerStatus{ExitCode: 3},
 	}
 	data := map[string]any{"phase": "Running", "ready": float64(1), "ips": []any{"10.0.0.7"}}
-	rejected := &inventory.Pod{Name: "rejected", Worker: control.Worker{Rejected: "NodePorts: taken"}}
-	ended := &inventory.Pod{Name: "ended", Object: &v1.Pod{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted", Message: "disk"}}}
+	rejected := &view.Pod{Metadata: view.Metadata{Name: "rejected"}, Worker: control.Worker{Rejected: "NodePorts: taken"}}
+	ended := &view.Pod{Metadata: view.Metadata{Name: "ended"}, Object: &v1.Pod{Status: v1.PodStatus{Phase: v1.PodFailed, Reason: "Evicted", Message: "disk"}}}
 	for _, c := range []struct {
 		condition string
 		seen      Seen
@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 		{"condition=Ready", Seen{Pod: bare(pod.Running)}, "waits", "Ready is False: 0 of 0 containers run"},
 		{"condition=Ready", Seen{Pod: bare(pod.Exited, pod.Running)}, "waits", "Ready is False: its sandbox is not ready"},
 		{"condition=Ready=false", Seen{Pod: bare(pod.Exited)}, "met", "Ready is False: its sandbox is not ready"},
-		{"condition=Ready", Seen{Pod: &inventory.Pod{Name: "waits"}}, "waits", "Ready is False: its sandbox is not ready"},
+		{"condition=Ready", Seen{Pod: &view.Pod{Metadata: view.Metadata{Name: "waits"}}}, "waits", "Ready is False: its sandbox is not ready"},
 		{"condition=Initialized", Seen{Pod: bare(pod.Running)}, "failed", "no owner shows the pod's status, so that only Ready is known, not Initialized"},
 		{"condition=Ready", Seen{Pod: owned}, "waits", "Ready is False: ContainersNotReady: unready: a"},
 		{"condition=initialized", Seen{Pod: owned}, "met", "Initialized is True"},
@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 		{"exit", Seen{Pod: ended}, "failed", "the pod has ended: Failed: Evicted: disk"},
 
 		{"delete", Seen{}, "met", "the runtime holds nothing of it"},
-		{"delete", Seen{Pod: &inventory.Pod{Name: "stopped"}}, "met", "the runtime holds nothing of it"},
+		{"delete", Seen{Pod: &view.Pod{Metadata: view.Metadata{Name: "stopped"}}}, "met", "the runtime holds nothing of it"},
 		{"delete", Seen{Pod: bare(pod.Exited, pod.Running)}, "waits", "the runtime still has: sandboxes 1, containers 1, running 1"},
 
 		{"exit", exited, "met", "it exited 3"},
@@ -113,7 +113,7 @@ func TestTheExitCodeIsPartOfTheResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := c.Check(Seen{Pod: &inventory.Pod{}, Container: &pod.Container{State: pod.Exited}, Status: &pod.ContainerStatus{ExitCode: 137}})
+	r := c.Check(Seen{Pod: &view.Pod{}, Container: &pod.Container{State: pod.Exited}, Status: &pod.ContainerStatus{ExitCode: 137}})
 	if r.ExitCode == nil || *r.ExitCode != 137 {
 		t.Errorf("%+v", r)
 	}

@@ -8,14 +8,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // Seen is what is known of a pod, and of the container that an Exited condition is
 // about.
 type Seen struct {
 	// Pod is nil if neither the runtime nor a podctl process has it any more.
-	Pod *inventory.Pod
+	Pod *view.Pod
 	// Data is the pod as podctl pods -o json prints it and encoding/json reads it.
 	Data any
 	// Container is nil before it is created. Vanished reports whether it was there and
@@ -68,7 +68,7 @@ func (c Condition) isReadiness() bool {
 
 // endedWhy says why the pod will not run again by itself: it was rejected, or has ended; ""
 // if that is not known.
-func endedWhy(p *inventory.Pod) string {
+func endedWhy(p *view.Pod) string {
 	switch {
 	case p.Worker.Rejected != "":
 		return "the pod was rejected: " + p.Worker.Rejected
@@ -117,7 +117,7 @@ func (c Condition) pathIs(data any) Result {
 
 // conditionIs is about the API status where there is one, else about the runtime's
 // listing.
-func (c Condition) conditionIs(p *inventory.Pod) Result {
+func (c Condition) conditionIs(p *view.Pod) Result {
 	if p.Object == nil {
 		return c.ofListing(p)
 	}
@@ -141,7 +141,7 @@ func conditionText(c v1.PodCondition) string {
 }
 
 // ofListing is Ready or ContainersReady of a pod whose API status is not known.
-func (c Condition) ofListing(p *inventory.Pod) Result {
+func (c Condition) ofListing(p *view.Pod) Result {
 	if !c.isReadiness() {
 		return Result{Failed: true, Last: fmt.Sprintf("no owner shows the pod's status, so that only Ready is known, not %s", c.Name)}
 	}
@@ -149,7 +149,7 @@ func (c Condition) ofListing(p *inventory.Pod) Result {
 	return Result{Met: strings.EqualFold(value, c.Value), Last: fmt.Sprintf("Ready is %s: %s", value, why)}
 }
 
-func readiness(p *inventory.Pod) (value, why string) {
+func readiness(p *view.Pod) (value, why string) {
 	if !p.SandboxReady() {
 		return "False", "its sandbox is not ready"
 	}

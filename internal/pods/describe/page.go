@@ -16,14 +16,16 @@ import (
 // the commands to try.
 func Page(f *view.Pod, now time.Time) string {
 	p := &page{now: now}
-	head := []string{pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name), f.Status, fmt.Sprintf("%d/%d ready", f.Ready, f.Total)}
+	head := []string{f.DisplayName(), f.Status, fmt.Sprintf("%d/%d ready", f.Ready, f.Total)}
 	if f.Restarts > 0 {
 		head = append(head, restarts(f.Restarts))
 	}
 	p.line(strings.Join(head, "  "))
 	p.why(f)
 	p.identity(f)
-	p.worker(f.Worker)
+	if f.Manager != nil {
+		p.worker(&f.Worker)
+	}
 	p.stopping(f.Stopping)
 	p.sandbox(f)
 	p.cgroup("Cgroup", f.Cgroup)
@@ -90,12 +92,12 @@ func (p *page) row(key, value string) {
 
 // why prints what is wrong, a line for each cause.
 func (p *page) why(f *view.Pod) {
-	switch w := f.Worker; {
-	case w != nil && w.Rejected != "": // the status of a rejected pod says less
+	switch w := &f.Worker; {
+	case w.Rejected != "": // the status of a rejected pod says less
 		p.row("Why", joined(": ", w.WaitReason, pod.ErrorText(w.Rejected)))
 	case f.Reason != "" || f.Message != "":
 		p.row("Why", joined(": ", f.Reason, pod.ErrorText(f.Message)))
-	case w != nil && w.NotReady != "" && f.Stopping == nil:
+	case w.NotReady != "" && f.Stopping == nil:
 		p.row("Why", "not ready: "+w.NotReady)
 	}
 	if s := f.Stopping; s != nil && s.Why != "" {
@@ -148,7 +150,7 @@ func (p *page) identity(f *view.Pod) {
 		owner += ", source " + o.Source
 	}
 	p.row("Owner", owner)
-	p.row("UID", f.Metadata.UID)
+	p.row("UID", string(f.UID))
 	if !f.StartTime.IsZero() {
 		text := p.ago(f.StartTime)
 		if f.Started != nil {
@@ -182,9 +184,6 @@ func (p *page) identity(f *view.Pod) {
 }
 
 func (p *page) worker(w *control.Worker) {
-	if w == nil {
-		return
-	}
 	text := w.Phase
 	if text == "unknown" {
 		text = "none"

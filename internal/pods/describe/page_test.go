@@ -25,7 +25,6 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -60,12 +59,16 @@ func situation(t *testing.T) *situated {
 			Now: func() time.Time { return now }, LogLines: 3,
 			KernelLog: func() (view.KernelLog, error) { t.Error("the kernel's log was read"); return view.KernelLog{}, nil },
 		},
-		Sources: &view.Sources{Tree: &cgroup.Tree{}, Pod: &inventory.Pod{UID: "8f73", Namespace: "default", Name: "web", Runtime: &pod.Pod{
-			UID: "8f73", Namespace: "default", Name: "web",
-			Sandboxes: []*pod.Sandbox{{ID: id("5"), State: pod.Running, CreatedAt: before(41 * time.Second), Labels: map[string]string{"app": "web", pod.UIDLabel: "8f73"}}},
-		}},
-			Details: map[string]cri.Details{id("5"): {PID: 811, NetNS: "/run/netns/cni-1f"}},
-			Status:  &pod.Status{UID: "8f73", Sandboxes: []*pod.SandboxStatus{{ID: id("5"), State: pod.Running, IPs: []string{"10.88.0.7"}}}},
+		Sources: &view.Sources{
+			Tree: &cgroup.Tree{}, Details: map[string]cri.Details{id("5"): {PID: 811, NetNS: "/run/netns/cni-1f"}},
+			Pod: &view.Pod{
+				Metadata: view.Metadata{UID: "8f73", Namespace: "default", Name: "web"},
+				Runtime: &pod.Pod{
+					UID: "8f73", Namespace: "default", Name: "web",
+					Sandboxes: []*pod.Sandbox{{ID: id("5"), State: pod.Running, CreatedAt: before(41 * time.Second), Labels: map[string]string{"app": "web", pod.UIDLabel: "8f73"}}},
+				},
+				RuntimeStatus: &pod.Status{UID: "8f73", Sandboxes: []*pod.SandboxStatus{{ID: id("5"), State: pod.Running, IPs: []string{"10.88.0.7"}}}},
+			},
 		},
 	}
 	return c
@@ -78,8 +81,8 @@ func (c *situated) contains(s pod.ContainerStatus, d cri.Details) {
 		s.CreatedAt = s.StartedAt
 	}
 	listed := &pod.Container{ID: s.ID, SandboxID: s.SandboxID, Name: s.Name, Attempt: s.Attempt, State: s.State, CreatedAt: s.CreatedAt}
-	c.Pod.Runtime.Containers = append([]*pod.Container{listed}, c.Pod.Runtime.Containers...)
-	c.Status.Containers = append([]*pod.ContainerStatus{&s}, c.Status.Containers...)
+	c.Sources.Pod.Runtime.Containers = append([]*pod.Container{listed}, c.Sources.Pod.Runtime.Containers...)
+	c.RuntimeStatus.Containers = append([]*pod.ContainerStatus{&s}, c.RuntimeStatus.Containers...)
 	c.Details[s.ID] = d
 }
 
@@ -91,7 +94,6 @@ func (c *situated) managed(w control.Worker, containers ...v1.Container) *v1.Pod
 	if w.Phase == "" {
 		c.Pod.Worker.Phase, c.Pod.Worker.Since = "syncing", before(41*time.Second)
 	}
-	c.Worker = &c.Pod.Worker
 	return c.known(view.FromPodctl, containers...)
 }
 
@@ -217,50 +219,50 @@ func TestPages(t *testing.T) {
 			c.contains(running("app"), cri.Details{PID: 9120})
 		},
 		"bare": func(_ *testing.T, c *situated) {
-			c.Pod.Runtime.Sandboxes[0].Labels = nil
+			c.Sources.Pod.Runtime.Sandboxes[0].Labels = nil
 			s := running("app")
 			s.Mounts = []pod.Mount{{ContainerPath: "/data", HostPath: "/srv/data", ReadOnly: true}}
 			c.contains(s, cri.Details{PID: 9120})
 			c.contains(exited("job", 0, 143, "Error"), cri.Details{})
 		},
 		"two-run": func(_ *testing.T, c *situated) {
-			c.Pod.Runtime.Sandboxes[0].Attempt = 1
-			c.Pod.Runtime.Sandboxes = append(c.Pod.Runtime.Sandboxes, &pod.Sandbox{ID: id("4"), State: pod.Running, CreatedAt: before(time.Hour)})
+			c.Sources.Pod.Runtime.Sandboxes[0].Attempt = 1
+			c.Sources.Pod.Runtime.Sandboxes = append(c.Sources.Pod.Runtime.Sandboxes, &pod.Sandbox{ID: id("4"), State: pod.Running, CreatedAt: before(time.Hour)})
 			for attempt, letter := range []string{"a", "b", "c"} {
 				s := running("app")
 				s.ID, s.Attempt, s.StartedAt = id(letter), uint32(attempt), before(time.Duration(50-10*attempt)*time.Second)
 				c.contains(s, cri.Details{PID: 9120 + attempt})
 			}
-			c.Pod.Runtime.Containers[1].State = pod.Unknown
+			c.Sources.Pod.Runtime.Containers[1].State = pod.Unknown
 		},
 		"newest-attempt-unread": func(_ *testing.T, c *situated) {
 			c.contains(exited("app", 0, 3, "Error"), cri.Details{})
 			newest := exited("app", 1, 4, "Error")
 			newest.ID = id("c")
 			c.contains(newest, cri.Details{})
-			c.Status.Containers = c.Status.Containers[1:]
+			c.RuntimeStatus.Containers = c.RuntimeStatus.Containers[1:]
 			c.Unread = []view.Unread{{Layer: "status", Why: "read status of container aaa: no answer within 2s"}}
 		},
 		"clock-set-back": func(_ *testing.T, c *situated) {
 			c.contains(exited("job", 0, 3, "Error"), cri.Details{})
 			c.contains(running("app"), cri.Details{PID: 9120})
-			c.Status.Containers[1].FinishedAt = before(-time.Hour)
-			c.Status.Containers[1].StartedAt = before(-2 * time.Hour)
-			c.Status.Containers[0].StartedAt = before(-time.Hour)
+			c.RuntimeStatus.Containers[1].FinishedAt = before(-time.Hour)
+			c.RuntimeStatus.Containers[1].StartedAt = before(-2 * time.Hour)
+			c.RuntimeStatus.Containers[0].StartedAt = before(-time.Hour)
 		},
 		"dead-sandbox": func(_ *testing.T, c *situated) {
 			c.Pod.Creator = "run-1"
-			c.Pod.Runtime.Sandboxes[0].State, c.Status.Sandboxes[0].State = pod.Exited, pod.Exited
+			c.Sources.Pod.Runtime.Sandboxes[0].State, c.RuntimeStatus.Sandboxes[0].State = pod.Exited, pod.Exited
 			c.known(view.FromSandbox, app("app"))
 			c.contains(exited("app", 0, 255, "Unknown"), cri.Details{})
 			c.Unread = []view.Unread{{Layer: "details", Why: "read status of sandbox 555: no answer within 2s"}}
 		},
 		"rejected": func(_ *testing.T, c *situated) {
-			c.Pod.Runtime, c.Status = nil, nil
+			c.Sources.Pod.Runtime, c.RuntimeStatus = nil, nil
 			c.managed(control.Worker{Phase: "unknown", PodPhase: v1.PodPending, WaitReason: "NameHeld", Rejected: "pod default/web of another podctl has the name", NextWake: now.Add(30 * time.Second)}, app("app"))
 		},
 		"not-admitted": func(_ *testing.T, c *situated) {
-			c.Pod.Runtime, c.Status = nil, nil
+			c.Sources.Pod.Runtime, c.RuntimeStatus = nil, nil
 			p := c.managed(control.Worker{
 				Phase: "unknown", PodPhase: v1.PodFailed, Rejected: "NodePorts: no free ports: host port in use: default/api has port 80/TCP", Advice: "change hostPort",
 			}, app("app"))
@@ -308,7 +310,9 @@ func TestBackOffIsParsedOnlyForKubeletPods(t *testing.T) {
 		s := situation(t)
 		p := s.known(view.FromKubelet, app("cache"))
 		p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("cache", "CrashLoopBackOff", c.message, 4)}
-		s.Worker = c.worker
+		if c.worker != nil {
+			s.Manager, s.Worker = &control.Process{}, *c.worker
+		}
 		s.contains(exited("cache", 4, 1, "Error"), cri.Details{})
 		if got := s.finish(t).Containers[0]; !got.RetryAt.Equal(c.retryAt) || got.BackOffSeconds != c.seconds {
 			t.Errorf("%s: retry at %s, back-off %vs; want %s, %vs", name, got.RetryAt, got.BackOffSeconds, c.retryAt, c.seconds)

@@ -12,7 +12,6 @@ import (
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/images"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/leak"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
@@ -23,11 +22,9 @@ type Options struct {
 	// Client is connected to the runtime; nil with ConnectErr.
 	Client     *cri.Client
 	ConnectErr error
-	// List lists the pods; Podctls are the living podctl processes on the runtime.
-	List    func(ctx context.Context) ([]*inventory.Pod, error)
+	// View reads the pods; Podctls are the living podctl processes on the runtime.
+	View    *view.Reader
 	Podctls []string
-	// View examines the processes of the pods; nil where they are not examined.
-	View *view.Reader
 	// Leaks looks for what has leaked.
 	Leaks *leak.Finder
 	// CgroupDriver is the one that the user gave, "" for the runtime's.
@@ -135,7 +132,7 @@ func readKubelet(ctx context.Context, endpoint string) Kubelet {
 
 // readPods lists the pods, and looks for what others left.
 func (o Options) readPods(ctx context.Context, f *Facts) {
-	all, err := o.List(ctx)
+	all, err := o.View.Pods(ctx, o.Client)
 	if f.Pods.Err = err; err != nil {
 		return
 	}
@@ -165,7 +162,7 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 	}
 	if o.View != nil {
 		for _, p := range all {
-			for _, b := range o.View.BrokenProcesses(ctx, []*inventory.Pod{p}) {
+			for _, b := range o.View.BrokenProcesses(ctx, []*view.Pod{p}) {
 				text, next := why.BrokenText(p.CLIName(), b)
 				f.Pods.Broken, f.Pods.BrokenNext = append(f.Pods.Broken, p.DisplayName()+": "+text), cmp.Or(f.Pods.BrokenNext, strings.Join(next, " · "))
 			}

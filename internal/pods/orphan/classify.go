@@ -14,8 +14,8 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/leak"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // AgentName is the instance name of an agent: a later agent adopts its pods.
@@ -26,7 +26,7 @@ type Facts struct {
 	// Answers are those of all possible owners.
 	Answers *owners.Answers
 	// Pods are those that the runtime holds or a live podctl process names.
-	Pods []*inventory.Pod
+	Pods []*view.Pod
 	// Dirs are the pod directories. DirsUnknown is why orphans among them cannot be
 	// determined, "" if they can.
 	Dirs        []Dir
@@ -41,7 +41,7 @@ type Findings struct {
 	// Terminating are pods that the kubelet is terminating, and Undetermined those of
 	// which it is not known whether a kubelet desires them, or a podctl process that may
 	// not be visible.
-	Terminating, Undetermined []*inventory.Pod
+	Terminating, Undetermined []*view.Pod
 }
 
 // Classify finds the orphans: the pods of nobody, and the directories without a pod, each
@@ -85,7 +85,7 @@ func Classify(f Facts) Findings {
 }
 
 // uidsOf are the UIDs of the pods, and those that bare pods were given.
-func uidsOf(pods []*inventory.Pod) map[types.UID]bool {
+func uidsOf(pods []*view.Pod) map[types.UID]bool {
 	var listed []*pod.Pod
 	uids := map[types.UID]bool{}
 	for _, p := range pods {
@@ -99,7 +99,7 @@ func uidsOf(pods []*inventory.Pod) map[types.UID]bool {
 }
 
 // WhyUnknown returns the errors that name why it is not known whether pods are desired.
-func WhyUnknown(undetermined []*inventory.Pod) error {
+func WhyUnknown(undetermined []*view.Pod) error {
 	var errs []error
 	seen := map[string]bool{}
 	for _, p := range undetermined {
@@ -114,7 +114,7 @@ func WhyUnknown(undetermined []*inventory.Pod) error {
 	return errors.Join(errs...)
 }
 
-func orphanedPod(p *inventory.Pod, answers *owners.Answers) Orphan {
+func orphanedPod(p *view.Pod, answers *owners.Answers) Orphan {
 	o := Orphan{Pod: p, OwnerExited: answers.Exited[p.Creator].At}
 	rivalSource, rival, reserved := answers.Rival(p.UID, p.FullName())
 	switch {
@@ -143,7 +143,7 @@ func abandonedWhy(creator string, exited time.Time) string {
 
 func orphanedDir(d Dir, exited map[string]owner.Exit) Orphan {
 	o := Orphan{
-		Pod:   &inventory.Pod{UID: d.UID, Namespace: d.Namespace, Name: d.Name, Creator: d.Instance},
+		Pod:   &view.Pod{Metadata: view.Metadata{UID: d.UID, Namespace: d.Namespace, Name: d.Name}, Creator: d.Instance},
 		Class: Directory, Why: "the runtime has no pod of it", OwnerExited: exited[d.Instance].At, Dir: &d,
 	}
 	if len(d.Mounts) > 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // lunch is the present of the tests, listed a pod as a runtime lists it.
@@ -43,7 +43,7 @@ func alive(name string, pods ...control.Worker) owners.Process {
 
 // factsOf are the facts of pods that a runtime lists.
 func factsOf(pods []*pod.Pod, answers *owners.Answers) Facts {
-	return Facts{Answers: answers, Pods: inventory.Merge(pods, answers)}
+	return Facts{Answers: answers, Pods: view.Merge(pods, answers)}
 }
 
 // source is a source that answered.

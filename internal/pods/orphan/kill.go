@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/stop"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // KillOptions say how orphans are terminated.
@@ -126,7 +126,7 @@ func (k *Killer) lookAgain(ctx context.Context, o Orphan) (*pod.Pod, error) {
 
 // sparedBy is why an orphan of an earlier look is none now, "" if it is gone.
 func (v *View) sparedBy(o Orphan) string {
-	i := slices.IndexFunc(v.Pods, func(p *inventory.Pod) bool { return p.DistinctUID() == o.DistinctUID() })
+	i := slices.IndexFunc(v.Pods, func(p *view.Pod) bool { return p.DistinctUID() == o.DistinctUID() })
 	if i >= 0 {
 		return reasonOf(v.Pods[i].Verdict)
 	}

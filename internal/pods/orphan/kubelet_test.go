@@ -16,7 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // A pod that a kubelet created is an orphan only if the kubelet answered, and has
@@ -55,7 +55,7 @@ func TestKubeletsPodsAreOrphansOnlyIfItHasFinishedWithThem(t *testing.T) {
 			c.state.HasDir = map[types.UID]bool{"uid-unmounting": true}
 		}
 		f := Classify(factsOf(held(), &owners.Answers{Kubelet: c.state}))
-		var orphaned []*inventory.Pod
+		var orphaned []*view.Pod
 		for _, o := range f.Orphans {
 			orphaned = append(orphaned, o.Pod)
 		}
@@ -88,7 +88,7 @@ func TestKubeletsPodWithTheUIDOfAPodOfPodctlsIsTheKubelets(t *testing.T) {
 		f := Classify(factsOf(pods, &owners.Answers{Kubelet: owners.Kubelet{
 			Asked: true, Answer: kubelet.Answer{PID: 7, Source: "kubelet", Pods: c.desires}, HasDir: map[types.UID]bool{pods[1].UID: true},
 		}}))
-		var orphaned []*inventory.Pod
+		var orphaned []*view.Pod
 		for _, o := range f.Orphans {
 			orphaned = append(orphaned, o.Pod)
 		}
@@ -123,7 +123,7 @@ func TestEarlierPodOfAStaticPodsNameIsTerminating(t *testing.T) {
 	}
 }
 
-func names(pods []*inventory.Pod) string {
+func names(pods []*view.Pod) string {
 	var all []string
 	for _, p := range pods {
 		all = append(all, " "+p.Name)
@@ -151,7 +151,7 @@ func TestPodsOfPodctlAreUndeterminedWhereItsProcessesAreNotVisible(t *testing.T)
 		Kubelet: owners.Kubelet{Unsettled: unsettled},
 	}
 	found := Classify(factsOf(held, answers))
-	var orphaned []*inventory.Pod
+	var orphaned []*view.Pod
 	for _, o := range found.Orphans {
 		orphaned = append(orphaned, o.Pod)
 	}
@@ -159,7 +159,7 @@ func TestPodsOfPodctlAreUndeterminedWhereItsProcessesAreNotVisible(t *testing.T)
 		t.Errorf("orphaned and undetermined:%s", got)
 	}
 	for _, c := range []struct {
-		pods            []*inventory.Pod
+		pods            []*view.Pod
 		unseen, kubelet bool
 	}{{found.Undetermined, true, true}, {found.Undetermined[:1], false, true}, {found.Undetermined[1:], true, false}} {
 		err := WhyUnknown(c.pods)

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/leak"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // FindLeaks completes a view by what sandboxes left that the runtime does not list. It blocks
@@ -57,7 +57,7 @@ func leaked(l leak.Leak) Orphan {
 		of = "of no sandbox"
 	}
 	return Orphan{
-		Pod:   &inventory.Pod{UID: cmp.Or(l.Pod.UID, types.UID(l.ID)), Namespace: l.Pod.Namespace, Name: l.Pod.Name},
+		Pod:   &view.Pod{Metadata: view.Metadata{UID: cmp.Or(l.Pod.UID, types.UID(l.ID)), Namespace: l.Pod.Namespace, Name: l.Pod.Name}},
 		Class: Leaked, Why: strings.Join(parts, ", ") + " " + of + "; " + l.Evidence, Leak: &l,
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/leak"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // Finder looks for orphans, as often as it is asked.
@@ -63,7 +63,7 @@ func (f *Finder) Look(ctx context.Context) (*View, error) {
 		read[d.Instance] = true
 	}
 	f.Known = maps.Clone(answers.Exited)
-	v := &View{Facts: Facts{Answers: answers, Pods: inventory.Merge(listed, answers)}, OwnerIsGone: f.OwnerIsGone}
+	v := &View{Facts: Facts{Answers: answers, Pods: view.Merge(listed, answers)}, OwnerIsGone: f.OwnerIsGone}
 	f.judgeDirs(v, dirs)
 	return v, nil
 }
@@ -104,7 +104,7 @@ func (v *View) Refusal() error {
 
 // Undetermined is the error of pods that cannot be terminated as orphans, because what
 // their owners desire is not known; nil if there are none.
-func Undetermined(pods []*inventory.Pod) error {
+func Undetermined(pods []*view.Pod) error {
 	switch len(pods) {
 	case 0:
 		return nil

@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/leak"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // Class is the reason why a pod counts as orphaned.
@@ -41,7 +41,7 @@ func Classes() []Class {
 type Orphan struct {
 	// Pod is the pod; for a directory or a leak it holds what that says about it. The UID of
 	// a leak of a pod that is not known is the leak's id.
-	*inventory.Pod
+	*view.Pod
 	Class Class
 	Why   string
 	// OwnerExited is when its podctl process was killed, zero if that is not known.
@@ -100,7 +100,7 @@ func (o Orphan) Created() time.Time {
 	if o.Dir != nil {
 		return o.Dir.Changed
 	}
-	created := o.Started()
+	created := o.Began()
 	if created.IsZero() {
 		for _, c := range o.Runtime.Containers {
 			if created.IsZero() || c.CreatedAt.Before(created) {

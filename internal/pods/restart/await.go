@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -19,7 +19,7 @@ const pollPeriod = 100 * time.Millisecond
 // await waits until another attempt than the old one of a result has started, and completes
 // the result. object returns the pod as its owner shows it, for the reason why none came; nil
 // if that is not known.
-func (r *Restarter) await(ctx context.Context, p *inventory.Pod, res *Result, begin time.Time, limit time.Duration, object func() *v1.Pod) error {
+func (r *Restarter) await(ctx context.Context, p *view.Pod, res *Result, begin time.Time, limit time.Duration, object func() *v1.Pod) error {
 	if !r.Wait {
 		return nil
 	}

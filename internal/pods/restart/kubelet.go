@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/node/handler"
 	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -22,7 +22,7 @@ import (
 const itsKubelet = "its kubelet"
 
 // restartByKubelet stops containers of a kubelet's pod, at the same time.
-func (r *Restarter) restartByKubelet(ctx context.Context, p *inventory.Pod, containers []string) ([]Result, error) {
+func (r *Restarter) restartByKubelet(ctx context.Context, p *view.Pod, containers []string) ([]Result, error) {
 	stopped, object, err := r.stopLocked(ctx, p, containers)
 	errs := make([]error, len(stopped))
 	var waiting sync.WaitGroup
@@ -41,7 +41,7 @@ func (r *Restarter) restartByKubelet(ctx context.Context, p *inventory.Pod, cont
 
 // stopLocked stops containers of a kubelet's pod with its name locked. It returns those
 // that it stopped, and the pod as the kubelet shows it, nil if it does not answer.
-func (r *Restarter) stopLocked(ctx context.Context, p *inventory.Pod, containers []string) (stopped []Result, object *v1.Pod, err error) {
+func (r *Restarter) stopLocked(ctx context.Context, p *view.Pod, containers []string) (stopped []Result, object *v1.Pod, err error) {
 	fail := func(err error) ([]Result, *v1.Pod, error) {
 		return nil, nil, fmt.Errorf("restart %s: %w", p.DisplayName(), err)
 	}
@@ -81,7 +81,7 @@ func (r *Restarter) stopLocked(ctx context.Context, p *inventory.Pod, containers
 
 // lookAgain returns what the runtime has of the pod now, and the pod as its kubelet shows
 // it, nil if that does not; or why its containers are not restarted.
-func (r *Restarter) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, *v1.Pod, error) {
+func (r *Restarter) lookAgain(ctx context.Context, p *view.Pod) (*pod.Pod, *v1.Pod, error) {
 	now, err := r.Client.ListPod(ctx, p.DistinctUID())
 	if err == nil && now == nil {
 		err = errors.New("its pod is gone")

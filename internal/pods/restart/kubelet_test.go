@@ -24,8 +24,8 @@ import (
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/stop"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -114,9 +114,9 @@ func (k *kubeletWorld) startAttempt(attempt uint32) {
 }
 
 // pod is the pod as commands find it.
-func (k *kubeletWorld) pod() *inventory.Pod {
+func (k *kubeletWorld) pod() *view.Pod {
 	k.t.Helper()
-	all, err := inventory.Reader{Asker: k.r.Owners, Log: k.r.Log, Unanswered: func(err error) { k.t.Error(err) }}.Pods(k.t.Context(), k.client)
+	all, err := (&view.Reader{Asker: k.r.Owners, Log: k.r.Log, Unanswered: func(err error) { k.t.Error(err) }}).Pods(k.t.Context(), k.client)
 	if err != nil || len(all) != 1 {
 		k.t.Fatalf("%d pods: %v", len(all), err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/stop"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -71,7 +71,7 @@ type Result struct {
 
 // Restart restarts containers of a pod, those that run or wait to restart if none is named.
 // With an error, which joins one for each container, it returns the others.
-func (r *Restarter) Restart(ctx context.Context, p *inventory.Pod, containers []string) ([]Result, error) {
+func (r *Restarter) Restart(ctx context.Context, p *view.Pod, containers []string) ([]Result, error) {
 	how, err := decide(p.Verdict, r.Force)
 	if err != nil {
 		return nil, fmt.Errorf("restart %s: %w", p.DisplayName(), err)
@@ -83,7 +83,7 @@ func (r *Restarter) Restart(ctx context.Context, p *inventory.Pod, containers []
 }
 
 // restartByProcess has the podctl process of the pod restart containers.
-func (r *Restarter) restartByProcess(ctx context.Context, p *inventory.Pod, containers []string) ([]Result, error) {
+func (r *Restarter) restartByProcess(ctx context.Context, p *view.Pod, containers []string) ([]Result, error) {
 	fail := func(err error) ([]Result, error) { return nil, fmt.Errorf("restart %s: %w", p.DisplayName(), err) }
 	process := p.Verdict.Process
 	client := process.Client(r.Dial)
@@ -128,7 +128,7 @@ func (r *Restarter) restartByProcess(ctx context.Context, p *inventory.Pod, cont
 
 // succeeded returns the results without an error, and joins the errors, each with the name of its
 // container.
-func succeeded(verb string, p *inventory.Pod, all []Result, errs []error) (results []Result, err error) {
+func succeeded(verb string, p *view.Pod, all []Result, errs []error) (results []Result, err error) {
 	for i, e := range errs {
 		if e != nil {
 			errs[i] = fmt.Errorf("%s %s/%s: %w", verb, p.DisplayName(), all[i].Container, e)

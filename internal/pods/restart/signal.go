@@ -12,13 +12,13 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // Signal sends a signal to the first process of each of the containers of a pod, without
 // hooks, and whether or not it is started again; to all that run if none is named. With
 // Wait, it waits for the next attempts.
-func (r *Restarter) Signal(ctx context.Context, p *inventory.Pod, containers []string, signal syscall.Signal) ([]Result, error) {
+func (r *Restarter) Signal(ctx context.Context, p *view.Pod, containers []string, signal syscall.Signal) ([]Result, error) {
 	fail := func(err error) ([]Result, error) { return nil, fmt.Errorf("signal %s: %w", p.DisplayName(), err) }
 	if err := decideSignal(p.Verdict, r.Force); err != nil {
 		return fail(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -64,14 +64,14 @@ type Outcome struct {
 const forceWait = 10 * time.Second
 
 // Stop stops a pod and returns when nothing of it runs.
-func (s *Stopper) Stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+func (s *Stopper) Stop(ctx context.Context, p *view.Pod) (Outcome, error) {
 	outcome, err := s.stop(ctx, p)
 	outcome.Already = err == nil && !s.Remove && wasStopped(p)
 	return outcome, err
 }
 
 // wasStopped reports whether nothing of the pod runs, nor will by itself.
-func wasStopped(p *inventory.Pod) bool {
+func wasStopped(p *view.Pod) bool {
 	runs := p.Runtime != nil && p.Runtime.MayBeRunning()
 	if p.Managed() {
 		return !runs && p.Worker.Stopped && !p.Terminating()
@@ -79,7 +79,7 @@ func wasStopped(p *inventory.Pod) bool {
 	return !runs && p.Manager == nil
 }
 
-func (s *Stopper) stop(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+func (s *Stopper) stop(ctx context.Context, p *view.Pod) (Outcome, error) {
 	// For a waiting pod, ask its podctl process: it knows the current reason.
 	if !p.Managed() && (p.Manager == nil || p.Runtime != nil) && !isSilent(p.Verdict) {
 		return s.stopUnmanaged(ctx, p)
@@ -107,7 +107,7 @@ func isSilent(v owners.Verdict) bool {
 
 // stopByProcess has the podctl process stop the pod. One that was seen not to answer is
 // not asked again.
-func (s *Stopper) stopByProcess(ctx context.Context, p *inventory.Pod, process owners.Process) error {
+func (s *Stopper) stopByProcess(ctx context.Context, p *view.Pod, process owners.Process) error {
 	if process.Err != nil {
 		return hint.With(fmt.Errorf("stop pod %s: %w", p.DisplayName(), process.NoAnswerError()), wake(process)+"podctl rm --force goes past it")
 	}
@@ -137,7 +137,7 @@ const (
 // removeManaged removes what the runtime has of a pod that its podctl process has stopped,
 // or could not stop. A call may fail because the process removes the same object, and is
 // then retried. What the pod left on the host is the process's.
-func (s *Stopper) removeManaged(ctx context.Context, p *inventory.Pod) error {
+func (s *Stopper) removeManaged(ctx context.Context, p *view.Pod) error {
 	for try := 1; ; try++ {
 		now, err := s.Client.ListPod(ctx, p.DistinctUID())
 		if err != nil || now == nil {
@@ -157,7 +157,7 @@ func (s *Stopper) removeManaged(ctx context.Context, p *inventory.Pod) error {
 	}
 }
 
-func (s *Stopper) calls(p *inventory.Pod, grace time.Duration) cri.TerminateOptions {
+func (s *Stopper) calls(p *view.Pod, grace time.Duration) cri.TerminateOptions {
 	return cri.TerminateOptions{
 		Grace: grace, Escalate: s.Force, Remove: s.Remove,
 		Step: func(call string) { s.Log.Info("stop pod", "pod", p.DisplayName(), "call", call) },
@@ -165,7 +165,7 @@ func (s *Stopper) calls(p *inventory.Pod, grace time.Duration) cri.TerminateOpti
 }
 
 // stopUnmanaged stops a pod that no podctl process of this endpoint manages.
-func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome, error) {
+func (s *Stopper) stopUnmanaged(ctx context.Context, p *view.Pod) (Outcome, error) {
 	if err := s.refuse(p.UID, p.Verdict); err != nil {
 		return Outcome{}, fmt.Errorf("stop pod %s: %w", p.DisplayName(), err)
 	}
@@ -181,7 +181,7 @@ func (s *Stopper) stopUnmanaged(ctx context.Context, p *inventory.Pod) (Outcome,
 }
 
 // lookAgain returns what the runtime has of the pod now, or why it must not be touched.
-func (s *Stopper) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, error) {
+func (s *Stopper) lookAgain(ctx context.Context, p *view.Pod) (*pod.Pod, error) {
 	now, err := s.Client.ListPod(ctx, p.DistinctUID())
 	if err != nil || now == nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (s *Stopper) lookAgain(ctx context.Context, p *inventory.Pod) (*pod.Pod, er
 
 // graceOf returns the longest grace period of the pod's containers that may run, or
 // that of Options if it is shorter.
-func (s *Stopper) graceOf(ctx context.Context, p *inventory.Pod) time.Duration {
+func (s *Stopper) graceOf(ctx context.Context, p *view.Pod) time.Duration {
 	grace := int64(0)
 	for _, c := range p.Runtime.Containers {
 		if c.State != pod.Running && c.State != pod.Unknown {

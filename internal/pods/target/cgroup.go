@@ -6,17 +6,17 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/node/cgroup"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Groups are the cgroups of pods by path: those that hold a container of the pod. The UID in the name
 // of a cgroup is no proof: another runtime may have a pod of the same manifest, and a container names
 // cgroups below its own as it likes.
-type Groups map[string]*inventory.Pod
+type Groups map[string]*view.Pod
 
 // GroupsOf returns the cgroups of the pods in a tree.
-func GroupsOf(all []*inventory.Pod, tree *cgroup.Tree) Groups {
+func GroupsOf(all []*view.Pod, tree *cgroup.Tree) Groups {
 	groups := Groups{}
 	for _, p := range all {
 		if p.Runtime == nil {
@@ -34,12 +34,12 @@ func GroupsOf(all []*inventory.Pod, tree *cgroup.Tree) Groups {
 			groups[group] = p
 		}
 	}
-	maps.DeleteFunc(groups, func(_ string, p *inventory.Pod) bool { return p == nil })
+	maps.DeleteFunc(groups, func(_ string, p *view.Pod) bool { return p == nil })
 	return groups
 }
 
 // OfCgroup returns the pod of a cgroup, and the container if it is one's.
-func OfCgroup(all []*inventory.Pod, groups Groups, name string) (Target, error) {
+func OfCgroup(all []*view.Pod, groups Groups, name string) (Target, error) {
 	below, isFile := strings.CutPrefix(name, cgroup.Mounts)
 	names := []string{below}
 	if _, hierarchy, v1 := strings.Cut(strings.TrimPrefix(below, "/"), "/"); isFile && v1 {
@@ -61,8 +61,8 @@ func OfCgroup(all []*inventory.Pod, groups Groups, name string) (Target, error) 
 // The outermost id decides, since a container may make cgroups of any name below its own: one that
 // the runtime does not have is of another runtime's container. A path without an id is of the pod
 // whose cgroup it is in.
-func inCgroup(all []*inventory.Pod, groups Groups, name string) (Target, bool) {
-	var pod *inventory.Pod
+func inCgroup(all []*view.Pod, groups Groups, name string) (Target, bool) {
+	var pod *view.Pod
 	at := ""
 	for part := range strings.SplitSeq(strings.TrimPrefix(name, "/"), "/") {
 		if t, found := idIn(all, part); found {
@@ -80,7 +80,7 @@ func inCgroup(all []*inventory.Pod, groups Groups, name string) (Target, bool) {
 
 // idIn returns the container or sandbox whose id a part of a path is, or ends with after the
 // name of the runtime.
-func idIn(pods []*inventory.Pod, part string) (Target, bool) {
+func idIn(pods []*view.Pod, part string) (Target, bool) {
 	id := strings.TrimSuffix(part, ".scope")
 	if t, found := withID(pods, id); found {
 		return t, true

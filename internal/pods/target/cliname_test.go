@@ -10,12 +10,12 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // hostile are pods whose names a shell or podctl could read as something else, beside
 // others that those readings would name.
-func hostile() []*inventory.Pod {
+func hostile() []*view.Pod {
 	names := [][2]string{
 		{"*", "*"}, {"default", "*"}, {"default", "w?b"}, {"default", `w\eb`}, {"default", "web 2"}, {"default", "a/b"},
 		{"pod", "web"}, {"--force", "x"}, {"default", "-A"}, {"default", "$(reboot)"}, {"", "web"}, {"default", "line\nend"}, {"..", "x"},
@@ -34,7 +34,7 @@ func hostile() []*inventory.Pod {
 	past := example("default/web", "app").Runtime
 	past.UID, past.Sandboxes[0].ID, past.Sandboxes[0].State, past.Containers[0].ID = "past-uid", "9a570123456789", pod.Exited, "9ac70123456789"
 	past.Containers[0].State = pod.Exited
-	return inventory.Merge(append(listed, past), owners.NotAsked())
+	return view.Merge(append(listed, past), owners.NotAsked())
 }
 
 func TestCLINameSelectsOnlyItsPod(t *testing.T) {
@@ -57,7 +57,7 @@ func TestCLINameSelectsOnlyItsPod(t *testing.T) {
 		}
 	}
 	for word, want := range map[string]bool{"my/a_b.c": true, "default/web": true, "kube/api": true, "pod/web": false} {
-		if got := slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.CLIName() == word }); got != want {
+		if got := slices.ContainsFunc(all, func(p *view.Pod) bool { return p.CLIName() == word }); got != want {
 			t.Errorf("%s is printed: %t, want %t", word, got, want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestCLINameOfRemovedPodSelectsNoOther(t *testing.T) {
 		if p.Name == "web" {
 			continue // another pod has the name, as a successor would
 		}
-		rest := slices.DeleteFunc(slices.Clone(all), func(other *inventory.Pod) bool { return other == p })
+		rest := slices.DeleteFunc(slices.Clone(all), func(other *view.Pod) bool { return other == p })
 		if found, err := Pods(rest, Query{Words: []string{p.CLIName()}}); err == nil {
 			t.Errorf("%q/%q: word %q names %d others", p.Namespace, p.Name, p.CLIName(), len(found))
 		}
@@ -107,7 +107,7 @@ func TestLiteralQueryHasNoPatterns(t *testing.T) {
 }
 
 func TestNameInOtherNamespaceIsNotAnID(t *testing.T) {
-	all := []*inventory.Pod{{UID: "cafe0123", Namespace: "kube", Name: "db"}, {UID: "other", Namespace: "kube", Name: "cafe01"}}
+	all := []*view.Pod{{Metadata: view.Metadata{UID: "cafe0123", Namespace: "kube", Name: "db"}}, {Metadata: view.Metadata{UID: "other", Namespace: "kube", Name: "cafe01"}}}
 	if found, err := Pods(all, Query{Namespace: "default", Words: []string{"cafe01"}}); err == nil {
 		t.Errorf("the name of a pod elsewhere is taken for an id: %v", found)
 	}

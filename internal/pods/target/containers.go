@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Containers returns the containers that a query names, each once: for each pod the named
 // one, else the default one, or all of them. With an error it returns the containers that
 // were found all the same.
-func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
+func Containers(all []*view.Pod, q Query) ([]Target, error) {
 	matched, errs := q.resolve(all, false)
 	var found []Target
 	var passed error // a pod of a pattern without the container
@@ -45,7 +45,7 @@ func Containers(all []*inventory.Pod, q Query) ([]Target, error) {
 
 // One returns the container that a query names. If it names several, the error has their
 // names.
-func One(all []*inventory.Pod, q Query) (Target, error) {
+func One(all []*view.Pod, q Query) (Target, error) {
 	if !q.Names() {
 		return Target{}, hint.Errorf("[NAMESPACE/]POD[/CONTAINER]; podctl pods lists them", "no pod given")
 	}
@@ -102,7 +102,7 @@ func (q Query) containersOf(m match) ([]Target, error) {
 
 // attempts returns, for each container that has it, the attempt that the query names; it is
 // an error if none has it.
-func (q Query) attempts(p *inventory.Pod, names []string) ([]Target, error) {
+func (q Query) attempts(p *view.Pod, names []string) ([]Target, error) {
 	var found []Target
 	var missing error
 	for _, name := range names {
@@ -120,7 +120,7 @@ func (q Query) attempts(p *inventory.Pod, names []string) ([]Target, error) {
 }
 
 // attempt returns the attempt of a container that the query names.
-func (q Query) attempt(p *inventory.Pod, name string) (*pod.Container, error) {
+func (q Query) attempt(p *view.Pod, name string) (*pod.Container, error) {
 	attempts := Attempts(p, name)
 	switch {
 	case q.Previous:
@@ -142,7 +142,7 @@ func (q Query) attempt(p *inventory.Pod, name string) (*pod.Container, error) {
 }
 
 // Attempts returns the attempts of a container that the runtime has, newest first.
-func Attempts(p *inventory.Pod, name string) []*pod.Container {
+func Attempts(p *view.Pod, name string) []*pod.Container {
 	var attempts []*pod.Container
 	if p.Runtime != nil {
 		for _, c := range p.Runtime.Containers {

@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // containerNames returns the names of a pod's containers in the runtime: first those of its
 // spec in the spec's order, init and ephemeral containers after the others; then those whose
 // spec is not known, running ones first, from the oldest, then exited ones, from the newest,
 // because init containers are the oldest.
-func containerNames(p *inventory.Pod) []string {
+func containerNames(p *view.Pod) []string {
 	if p.Runtime == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func containerNames(p *inventory.Pod) []string {
 	return append(names, exited...)
 }
 
-func specNames(p *inventory.Pod) []string {
+func specNames(p *view.Pod) []string {
 	if p.Object == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func specNames(p *inventory.Pod) []string {
 func NeedsSpec(t Target) bool { return len(t.DefaultedFrom) > 0 && t.Pod.Object == nil }
 
 // defaultContainer returns one of the names, and whether an annotation names it.
-func defaultContainer(p *inventory.Pod, names []string) (name string, byAnnotation bool) {
+func defaultContainer(p *view.Pod, names []string) (name string, byAnnotation bool) {
 	annotated := p.Runtime.DefaultContainer()
 	if p.Object != nil && p.Object.Annotations[pod.DefaultContainerAnnotation] != "" {
 		annotated = p.Object.Annotations[pod.DefaultContainerAnnotation]
@@ -74,6 +74,6 @@ func defaultContainer(p *inventory.Pod, names []string) (name string, byAnnotati
 	return names[0], false
 }
 
-func hasContainer(p *inventory.Pod, word string, matches matcher) bool {
+func hasContainer(p *view.Pod, word string, matches matcher) bool {
 	return slices.ContainsFunc(containerNames(p), func(name string) bool { return matches(word, name) })
 }

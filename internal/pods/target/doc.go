@@ -1,6 +1,6 @@
 // Package target resolves what a user names to pods and containers.
 //
-//	words, -n, -A, -l ─────────────► Pods ───────► []*inventory.Pod
+//	words, -n, -A, -l ─────────────► Pods ───────► []*view.Pod
 //	  and -c, --attempt, -p ───────► Containers ─► []Target (pod, container)
 //	                                 One ────────► Target
 //

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/suggest"
 )
@@ -32,7 +32,7 @@ type NotFoundError struct {
 
 // NotFound returns the error for a NAME, NAMESPACE/NAME or pattern that no pod has. It
 // suggests similar names.
-func NotFound(all []*inventory.Pod, name string) error {
+func NotFound(all []*view.Pod, name string) error {
 	var r reading
 	if namespace, rest, ok := strings.Cut(name, "/"); ok {
 		r = reading{namespace: namespace, pod: rest}
@@ -42,7 +42,7 @@ func NotFound(all []*inventory.Pod, name string) error {
 	return Query{}.notFound(all, r)
 }
 
-func (q Query) notFound(all []*inventory.Pod, r reading) error {
+func (q Query) notFound(all []*view.Pod, r reading) error {
 	e := &NotFoundError{Name: r.pod}
 	if r.namespace != "" {
 		e.Name = pod.DisplayName(r.namespace, r.pod)
@@ -132,7 +132,7 @@ type ContainerNotFoundError struct {
 	Known          []string
 }
 
-func containerNotFound(p *inventory.Pod, name string) error {
+func containerNotFound(p *view.Pod, name string) error {
 	known, spec := containerNames(p), specNames(p)
 	switch {
 	case len(known) == 0 && (len(spec) == 0 || slices.Contains(spec, name)):
@@ -148,7 +148,7 @@ func containerNotFound(p *inventory.Pod, name string) error {
 // NoContainerError is the error for a pod of which the runtime has no container: none of its
 // spec's container of that name, "" is any.
 type NoContainerError struct {
-	Pod       *inventory.Pod
+	Pod       *view.Pod
 	Container string
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/podctl/podctl/internal/node/cgroup/cgrouptest"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -33,7 +33,7 @@ func TestEveryLayout(t *testing.T) {
 				write(t, procs, pid+"/status", "")
 				write(t, procs, pid+"/cgroup", l.Proc(group))
 			}
-			locator := &Locator{Cgroups: mounts, Procs: proc.FS(procs), Pods: []*inventory.Pod{{UID: uid, Namespace: "default", Name: "web", Runtime: &pod.Pod{
+			locator := &Locator{Cgroups: mounts, Procs: proc.FS(procs), Pods: []*view.Pod{{Metadata: view.Metadata{UID: uid, Namespace: "default", Name: "web"}, Runtime: &pod.Pod{
 				UID: types.UID(uid), Namespace: "default", Name: "web",
 				Sandboxes: []*pod.Sandbox{{ID: boxID}}, Containers: []*pod.Container{{ID: appID, Name: "app"}},
 			}}}}

@@ -14,14 +14,14 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/cgroup"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // Locator finds pods by properties: it reads what these depend on.
 type Locator struct {
-	Pods   []*inventory.Pod
+	Pods   []*view.Pod
 	Client *cri.Client
 	Procs  proc.FS
 	// Cgroups is where the hierarchies are mounted.
@@ -132,14 +132,14 @@ func (l *Locator) byIP(ctx context.Context, text string) (t Target, err error) {
 		return t, &InvalidError{"ip:" + text + " is not an IP address"}
 	}
 	var pods []Addresses
-	inventory.ReadStatuses(ctx, l.Pods, l.Client, true)
+	(&view.Reader{Runtime: l.Client}).ReadStatuses(ctx, l.Pods, true)
 	var unread []error
 	for _, p := range l.Pods {
 		switch {
-		case p.Unread != nil:
-			unread = append(unread, fmt.Errorf("the address of %s is not known: %w", p.DisplayName(), p.Unread))
-		case p.Status != nil && p.SandboxReady():
-			pods = append(pods, Addresses{Pod: p, IPs: p.Status.IPs, HostNetwork: p.Status.Sandboxes[0].HostNetwork})
+		case p.ReadError() != nil:
+			unread = append(unread, fmt.Errorf("the address of %s is not known: %w", p.DisplayName(), p.ReadError()))
+		case p.RuntimeStatus != nil && p.SandboxReady():
+			pods = append(pods, Addresses{Pod: p, IPs: p.RuntimeStatus.IPs, HostNetwork: p.RuntimeStatus.Sandboxes[0].HostNetwork})
 		}
 	}
 	var node []netip.Addr
@@ -173,7 +173,7 @@ func (l *Locator) byPort(ctx context.Context, text string) ([]Target, error) {
 	mapped := make([]Mapped, len(ready))
 	unread := l.ask(ctx, ready, func(ctx context.Context, i int) (err error) {
 		mapped[i].Pod = ready[i]
-		mapped[i].Ports, err = l.Client.HostPorts(ctx, ready[i].ReadySandbox())
+		mapped[i].Ports, err = l.Client.HostPorts(ctx, ready[i].ReadySandboxID())
 		return err
 	})
 	if found := OfMappedPort(mapped, port); len(found) > 0 {
@@ -224,8 +224,8 @@ func (l *Locator) listeners(port Port) ([]Lineage, error) {
 }
 
 // ready are the pods that have a network: a sandbox of theirs is ready.
-func (l *Locator) ready() []*inventory.Pod {
-	var ready []*inventory.Pod
+func (l *Locator) ready() []*view.Pod {
+	var ready []*view.Pod
 	for _, p := range l.Pods {
 		if p.SandboxReady() {
 			ready = append(ready, p)
@@ -235,7 +235,7 @@ func (l *Locator) ready() []*inventory.Pod {
 }
 
 // ask reads something of each pod, and returns which could not be read.
-func (l *Locator) ask(ctx context.Context, pods []*inventory.Pod, read func(ctx context.Context, i int) error) []error {
+func (l *Locator) ask(ctx context.Context, pods []*view.Pod, read func(ctx context.Context, i int) error) []error {
 	var unread []error
 	for i, err := range cri.ReadEach(ctx, len(pods), read) {
 		if err != nil && !errors.Is(err, cri.ErrNotFound) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -66,11 +66,11 @@ func fakeProc(t *testing.T, boxID, appID string) proc.FS {
 
 func TestPropertiesByProcesses(t *testing.T) {
 	boxID, appID := strings.Repeat("0a", 32), strings.Repeat("1b", 32)
-	web := &inventory.Pod{UID: "1", Namespace: "default", Name: "web", Runtime: &pod.Pod{
+	web := &view.Pod{Metadata: view.Metadata{UID: "1", Namespace: "default", Name: "web"}, Runtime: &pod.Pod{
 		UID: "1", Namespace: "default", Name: "web",
 		Sandboxes: []*pod.Sandbox{{ID: boxID}}, Containers: []*pod.Container{{ID: appID, Name: "app"}},
 	}}
-	l := &Locator{Pods: []*inventory.Pod{web}, Procs: fakeProc(t, boxID, appID), Server: 20, Cgroups: t.TempDir()}
+	l := &Locator{Pods: []*view.Pod{web}, Procs: fakeProc(t, boxID, appID), Server: 20, Cgroups: t.TempDir()}
 	for word, want := range map[string]string{
 		"pid:40": "default/web/app", "pid:41": "default/web/app", "pid:30": "default/web",
 		"pid:31": "process 31 (containerd-shim) is of no pod of this runtime: its cgroup is /docker/x",
@@ -110,7 +110,7 @@ func TestPropertiesOfTwinsOnTwoRuntimes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return &Locator{Cgroups: mounts, Procs: proc.FS(t.TempDir()), Pods: []*inventory.Pod{{UID: uid, Namespace: "default", Name: "web", Runtime: &pod.Pod{
+		return &Locator{Cgroups: mounts, Procs: proc.FS(t.TempDir()), Pods: []*view.Pod{{Metadata: view.Metadata{UID: uid, Namespace: "default", Name: "web"}, Runtime: &pod.Pod{
 			UID: uid, Namespace: "default", Name: "web", Containers: []*pod.Container{{ID: ownID, Name: "app"}},
 		}}}}
 	}
@@ -168,7 +168,7 @@ func TestPropertiesOfTwinsOnTwoRuntimes(t *testing.T) {
 	}
 	// Of two pods of one UID in one runtime the cgroup is of neither.
 	twinID := strings.Repeat("3d", 32)
-	twin := &inventory.Pod{UID: uid, Name: "twin", Runtime: &pod.Pod{UID: uid, Containers: []*pod.Container{{ID: twinID}}}}
+	twin := &view.Pod{Metadata: view.Metadata{UID: uid, Name: "twin"}, Runtime: &pod.Pod{UID: uid, Containers: []*pod.Container{{ID: twinID}}}}
 	if err := os.MkdirAll(filepath.Join(l.Cgroups, "memory", own, twinID), 0o755); err != nil {
 		t.Fatal(err)
 	}

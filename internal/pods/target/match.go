@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // minID is the number of characters from which on a word may be the beginning of
@@ -24,7 +24,7 @@ const defaultNamespace = "default"
 
 // match is a pod that a word stands for, and the container that the word names.
 type match struct {
-	pod *inventory.Pod
+	pod *view.Pod
 	// container is a name or pattern, "" if the word has none. exact is the
 	// container of which the word is the id.
 	container string
@@ -38,7 +38,7 @@ type match struct {
 
 // resolve returns the matches of the query in the order of its words, each pod and container
 // once, and an error for each word without a match.
-func (q Query) resolve(all []*inventory.Pod, wantsPod bool) ([]match, []error) {
+func (q Query) resolve(all []*view.Pod, wantsPod bool) ([]match, []error) {
 	words := q.words()
 	if len(words) == 0 {
 		return q.filterBySelector(q.everyPod(all)), nil
@@ -70,9 +70,9 @@ func containerOf(earlier []match, container string) string {
 	return ""
 }
 
-func (q Query) everyPod(all []*inventory.Pod) []match {
+func (q Query) everyPod(all []*view.Pod) []match {
 	var every []match
-	for _, p := range inventory.Current(all) {
+	for _, p := range view.Current(all) {
 		if matches(q.namespace(), p.Namespace) {
 			every = append(every, match{pod: p, byPattern: true})
 		}
@@ -82,12 +82,12 @@ func (q Query) everyPod(all []*inventory.Pod) []match {
 
 // filterBySelector returns the matches with the selector's labels.
 func (q Query) filterBySelector(matched []match) []match {
-	filter := inventory.Filter{Selector: q.Selector}
+	filter := view.Filter{Selector: q.Selector}
 	return slices.DeleteFunc(matched, func(m match) bool { return !filter.Selects(m.pod) })
 }
 
 // resolveWord returns the pods that a word stands for.
-func (q Query) resolveWord(all []*inventory.Pod, word string, wantsPod bool) ([]match, error) {
+func (q Query) resolveWord(all []*view.Pod, word string, wantsPod bool) ([]match, error) {
 	parts, err := split(word, all)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (q Query) resolveWord(all []*inventory.Pod, word string, wantsPod bool) ([]
 			return nil, &NotFoundError{Name: word, Workload: w.String(), Literal: true, Replicas: displayNames(found)}
 		}
 	}
-	if len(parts) == 1 && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Name == word }) {
+	if len(parts) == 1 && slices.ContainsFunc(all, func(p *view.Pod) bool { return p.Name == word }) {
 		return nil, q.notFound(all, readings[0]) // the name of a pod elsewhere is no id
 	}
 	if found, err := byID(all, word, parts); err != nil || len(found) > 0 {
@@ -124,10 +124,10 @@ func (q Query) resolveWord(all []*inventory.Pod, word string, wantsPod bool) ([]
 
 // matchReading returns the pods of one reading. If the reading has a container, they are
 // those that have it.
-func (q Query) matchReading(all []*inventory.Pod, r reading, matches matcher) ([]match, error) {
+func (q Query) matchReading(all []*view.Pod, r reading, matches matcher) ([]match, error) {
 	var found []match
 	loose := false
-	for _, p := range inventory.Current(all) {
+	for _, p := range view.Current(all) {
 		if matches(r.namespace, p.Namespace) && matches(r.pod, p.Name) && (r.container == "" || hasContainer(p, r.container, matches)) {
 			loose = loose || !equals(r.namespace, p.Namespace) || !equals(r.pod, p.Name)
 			found = append(found, match{pod: p, container: r.container})
@@ -147,7 +147,7 @@ func (q Query) matchReading(all []*inventory.Pod, r reading, matches matcher) ([
 
 // withoutContainer returns the pod that the parts name together with a container that it
 // does not have; nil if there is none.
-func (q Query) withoutContainer(all []*inventory.Pod, parts []string) *inventory.Pod {
+func (q Query) withoutContainer(all []*view.Pod, parts []string) *view.Pod {
 	if len(parts) < 2 || !q.Literal && isPattern(strings.Join(parts, "")) {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (q Query) withoutContainer(all []*inventory.Pod, parts []string) *inventory
 
 // byID returns the pod of which the UID or the id of a sandbox or container begins
 // with the text, in any namespace. ID/CONTAINER names a container of it.
-func byID(all []*inventory.Pod, word string, parts []string) ([]match, error) {
+func byID(all []*view.Pod, word string, parts []string) ([]match, error) {
 	if len(parts) > 2 || len(parts[0]) < minID {
 		return nil, nil
 	}

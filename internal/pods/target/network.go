@@ -11,13 +11,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Addresses are those of a pod.
 type Addresses struct {
-	Pod         *inventory.Pod
+	Pod         *view.Pod
 	IPs         []string
 	HostNetwork bool
 }
@@ -32,7 +32,7 @@ func ParseIP(text string) (netip.Addr, error) {
 // OfIP returns the pod that has an address. node are the addresses of the node, which its
 // pods with hostNetwork share.
 func OfIP(pods []Addresses, node []netip.Addr, ip netip.Addr) (Target, error) {
-	var found []*inventory.Pod
+	var found []*view.Pod
 	var sharing []string
 	for _, p := range pods {
 		has := func(text string) bool { other, err := ParseIP(text); return err == nil && other == ip }
@@ -83,7 +83,7 @@ func (p Port) String() string {
 
 // Mapped are the host ports that the runtime forwards to a pod.
 type Mapped struct {
-	Pod   *inventory.Pod
+	Pod   *view.Pod
 	Ports []v1.ContainerPort
 }
 
@@ -103,7 +103,7 @@ func OfMappedPort(pods []Mapped, port Port) []Target {
 
 // OfListeners returns the pods and containers of the processes that listen on a port of the
 // node, each once.
-func OfListeners(all []*inventory.Pod, groups Groups, port Port, listeners []Lineage) ([]Target, error) {
+func OfListeners(all []*view.Pod, groups Groups, port Port, listeners []Lineage) ([]Target, error) {
 	if len(listeners) == 0 {
 		return nil, hint.Errorf("podctl pods lists the pods of the runtime", "no pod has the host port %s, and no process is seen that listens on it", port)
 	}
@@ -127,7 +127,7 @@ func OfListeners(all []*inventory.Pod, groups Groups, port Port, listeners []Lin
 // is reports whether two targets are the same pod and container.
 func (t Target) is(other Target) bool { return t.Pod == other.Pod && t.Container == other.Container }
 
-func cliNames(pods []*inventory.Pod) []string {
+func cliNames(pods []*view.Pod) []string {
 	var names []string
 	for _, p := range pods {
 		names = append(names, p.CLIName())

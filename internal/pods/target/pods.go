@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -12,9 +12,9 @@ import (
 // that were found all the same. The error joins one for each word; it is a *NotFoundError
 // for a word that no pod has. A container stands for its pod where it is named by its id
 // and words need not be literal.
-func Pods(all []*inventory.Pod, q Query) ([]*inventory.Pod, error) {
+func Pods(all []*view.Pod, q Query) ([]*view.Pod, error) {
 	matched, errs := q.resolve(all, true)
-	var found []*inventory.Pod
+	var found []*view.Pod
 	for _, m := range matched {
 		if m.container != "" && (m.exact == nil || q.Literal) {
 			errs = append(errs, hint.Errorf("its pod is "+m.pod.CLIName(), "%s/%s is a container", m.pod.DisplayName(), m.container))
@@ -32,14 +32,14 @@ func Pods(all []*inventory.Pod, q Query) ([]*inventory.Pod, error) {
 
 // Chosen are containers of a pod by their names: all of it if there are none.
 type Chosen struct {
-	Pod        *inventory.Pod
+	Pod        *view.Pod
 	Containers []string
 }
 
 // WholePods returns the pods that a query names, each once, with the containers of those
 // words that name one. A pod that a word names alone is meant as a whole. With an error it
 // returns what was found all the same.
-func WholePods(all []*inventory.Pod, q Query) ([]Chosen, error) {
+func WholePods(all []*view.Pod, q Query) ([]Chosen, error) {
 	matched, errs := q.resolve(all, false)
 	var found []Chosen
 	for _, m := range matched {

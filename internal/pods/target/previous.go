@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // previous returns the attempt of a container that is its last termination, nil if there is
@@ -14,7 +14,7 @@ import (
 // newest but for that which runs or has ended for good (validateContainerLogStatus in
 // pkg/kubelet/kubelet_pods.go, with the status of pkg/kubelet/kuberuntime). Where no owner
 // reports the pod's status, nothing will start the container again.
-func previous(p *inventory.Pod, attempts []*pod.Container) *pod.Container {
+func previous(p *view.Pod, attempts []*pod.Container) *pod.Container {
 	if !waits(p, attempts[0].Name) {
 		attempts = attempts[1:]
 	}
@@ -27,7 +27,7 @@ func previous(p *inventory.Pod, attempts []*pod.Container) *pod.Container {
 func isExited(c *pod.Container) bool { return c.State == pod.Exited }
 
 // waits reports whether the pod's status says that the container is to be started again.
-func waits(p *inventory.Pod, name string) bool {
+func waits(p *view.Pod, name string) bool {
 	if p.Object == nil {
 		return false
 	}
@@ -43,6 +43,6 @@ func NeedsStatus(t Target) bool {
 }
 
 // PreviousNotFound returns the error for a container without a previous attempt.
-func PreviousNotFound(p *inventory.Pod, newest *pod.Container) error {
+func PreviousNotFound(p *view.Pod, newest *pod.Container) error {
 	return &AttemptNotFoundError{Pod: p.DisplayName(), Container: newest.Name, Previous: true, Exited: isExited(newest)}
 }

@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // What kubectl logs --previous prints by the kubelet, for each state of a container.
@@ -40,7 +40,7 @@ func TestPreviousIsLastTermination(t *testing.T) {
 		if c.status != nil {
 			p.Object = &v1.Pod{Status: v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{Name: "c", State: *c.status}}}}
 		}
-		found, err := One([]*inventory.Pod{p}, Query{Words: []string{"web"}, Previous: true})
+		found, err := One([]*view.Pod{p}, Query{Words: []string{"web"}, Previous: true})
 		got := answer(nil, err)
 		if err == nil {
 			got = "c#" + string(rune('0'+found.Container.Attempt))
@@ -49,7 +49,7 @@ func TestPreviousIsLastTermination(t *testing.T) {
 			t.Errorf("%s: %s:\n got %s\nwant %s", c.rule, c.attempts, got, c.want)
 		}
 		needs := c.status == nil && strings.HasSuffix(c.attempts, "-")
-		if found, _ := One([]*inventory.Pod{p}, Query{Words: []string{"web"}}); NeedsStatus(found) != needs {
+		if found, _ := One([]*view.Pod{p}, Query{Words: []string{"web"}}); NeedsStatus(found) != needs {
 			t.Errorf("%s: %s: NeedsStatus is %t", c.rule, c.attempts, !needs)
 		}
 	}

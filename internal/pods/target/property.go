@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -59,7 +59,7 @@ type Lineage []Process
 
 // OfPID returns the pod of a process, and the container if it is one's: by its cgroup, or
 // because it is a shim; else that of the nearest parent which has one.
-func OfPID(all []*inventory.Pod, groups Groups, lineage Lineage) (Target, error) {
+func OfPID(all []*view.Pod, groups Groups, lineage Lineage) (Target, error) {
 	for _, p := range lineage {
 		for _, cgroup := range p.Cgroups {
 			if t, found := inCgroup(all, groups, cgroup); found {
@@ -84,7 +84,7 @@ func OfPID(all []*inventory.Pod, groups Groups, lineage Lineage) (Target, error)
 }
 
 // withID returns the pod that has the sandbox, or the container, of an id.
-func withID(all []*inventory.Pod, id string) (Target, bool) {
+func withID(all []*view.Pod, id string) (Target, bool) {
 	for _, p := range all {
 		if t, found := withIDIn(p, id); found {
 			return t, true
@@ -93,7 +93,7 @@ func withID(all []*inventory.Pod, id string) (Target, bool) {
 	return Target{}, false
 }
 
-func withIDIn(p *inventory.Pod, id string) (Target, bool) {
+func withIDIn(p *view.Pod, id string) (Target, bool) {
 	if p.Runtime == nil || len(id) < minID {
 		return Target{}, false
 	}
@@ -107,7 +107,7 @@ func withIDIn(p *inventory.Pod, id string) (Target, bool) {
 
 // OfContainerID returns the container whose id begins so, or the pod of such a sandbox. An id
 // may have the name of its runtime before it, as in the status of a pod.
-func OfContainerID(all []*inventory.Pod, id string) (Target, error) {
+func OfContainerID(all []*view.Pod, id string) (Target, error) {
 	if _, after, scheme := strings.Cut(id, "://"); scheme {
 		id = after
 	}

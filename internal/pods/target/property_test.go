@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // The ids of the pod web, and of its containers.
@@ -22,13 +22,13 @@ var (
 const webUID = "8f735a4c-0000-4000-8000-000000000001"
 
 // located are the pods default/web and kube/dns, and a bare pod of the UID web.
-func located() []*inventory.Pod {
+func located() []*view.Pod {
 	web, dns, bare := example("default/web", "app#0-", "app#1"), example("kube/dns", "dns"), example("test/bare")
 	web.UID, web.Runtime.UID = webUID, webUID
 	web.Runtime.Sandboxes[0].ID, web.Runtime.Containers[0].ID, web.Runtime.Containers[1].ID = boxID, appID, oldID
 	dns.Runtime.Containers[0].ID = dnsID
 	bare.UID, bare.Runtime.UID = "web", "web"
-	return []*inventory.Pod{web, dns, bare, {UID: "waits", Namespace: "default", Name: "waits"}}
+	return []*view.Pod{web, dns, bare, {Metadata: view.Metadata{UID: "waits", Namespace: "default", Name: "waits"}}}
 }
 
 func text(t Target, err error) string {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // Query is what a user names. The zero value is every pod.
@@ -39,7 +39,7 @@ type Query struct {
 
 // Target is one container of a pod.
 type Target struct {
-	Pod *inventory.Pod
+	Pod *view.Pod
 	// Container is nil if the pod has none.
 	Container *pod.Container
 	// DefaultedFrom are the names of the pod's other containers if this one was
@@ -94,9 +94,9 @@ func (q Query) namespace() string {
 type reading struct{ namespace, pod, container string }
 
 // split returns the parts of a word. kubectl's POD is also written pod/POD.
-func split(word string, all []*inventory.Pod) ([]string, error) {
+func split(word string, all []*view.Pod) ([]string, error) {
 	parts := strings.Split(word, "/")
-	isNamespace := func(p *inventory.Pod) bool { return p.Namespace == parts[0] }
+	isNamespace := func(p *view.Pod) bool { return p.Namespace == parts[0] }
 	if len(parts) > 1 && pod.IsPodKind(parts[0]) && !slices.ContainsFunc(all, isNamespace) {
 		parts = parts[1:]
 	}

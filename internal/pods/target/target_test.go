@@ -12,13 +12,13 @@ import (
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // example makes a pod of NAMESPACE/NAME. Its containers are given oldest first, as
 // NAME or NAME#ATTEMPT, those that have exited with a "-" at the end, and those that have not
 // started with a "+".
-func example(name string, containers ...string) *inventory.Pod {
+func example(name string, containers ...string) *view.Pod {
 	namespace, short, _ := strings.Cut(name, "/")
 	r := &pod.Pod{UID: types.UID("uid-" + namespace + "-" + short), Namespace: namespace, Name: short, Sandboxes: []*pod.Sandbox{{
 		ID: "box-" + namespace + "-" + short, State: pod.Running, CreatedAt: testutil.Noon, Labels: map[string]string{"app": short},
@@ -38,10 +38,10 @@ func example(name string, containers ...string) *inventory.Pod {
 		}
 		r.Containers = append([]*pod.Container{c}, r.Containers...)
 	}
-	return &inventory.Pod{UID: r.UID, Namespace: namespace, Name: short, Runtime: r}
+	return &view.Pod{Metadata: view.Metadata{UID: r.UID, Namespace: namespace, Name: short}, Runtime: r}
 }
 
-func examples() []*inventory.Pod {
+func examples() []*view.Pod {
 	annotated := example("default/annotated", "proxy", "app")
 	annotated.Runtime.Sandboxes[0].DefaultContainer = "app"
 	spec := example("default/spec", "init-", "side", "second", "first#1-", "first#2")
@@ -52,12 +52,12 @@ func examples() []*inventory.Pod {
 	past := example("default/web", "web-")
 	past.UID, past.Runtime.UID = "past-web-uid", "past-web-uid"
 	past.Runtime.Sandboxes[0].State, past.Runtime.Sandboxes[0].ID = pod.Exited, "past-web-box"
-	return []*inventory.Pod{
+	return []*view.Pod{
 		past, example("default/web", "web#0-", "web#1-", "web#2", "cache"), annotated, spec,
 		example("default/empty"), example("default/web-2", "web"),
 		example("kube/dns", "dns"), example("kube/web", "web"),
 		example("test/dns", "dns"), example("test/only", "init-", "main"), example("zz/batch", "init-", "main#0-", "main#1-"), example("web/cache", "redis"),
-		{UID: "waits", Namespace: "default", Name: "waits"},
+		{Metadata: view.Metadata{UID: "waits", Namespace: "default", Name: "waits"}},
 	}
 }
 
@@ -258,7 +258,7 @@ func TestOneRejectsSeveralContainers(t *testing.T) {
 
 // The candidates of an ambiguous name are bounded.
 func TestAmbiguousErrorCountsCandidates(t *testing.T) {
-	var all []*inventory.Pod
+	var all []*view.Pod
 	for _, n := range "abcdefghijkl" {
 		all = append(all, example("ns-"+string(n)+"/web", "web"))
 	}

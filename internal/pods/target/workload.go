@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // workload is a workload as a word names it, or as its pods do. The zero value is none.
@@ -23,7 +23,7 @@ func workloadOf(word string) workload {
 }
 
 // madeOf returns the workload of which podctl made the pod.
-func madeOf(p *inventory.Pod) workload {
+func madeOf(p *view.Pod) workload {
 	if p.Runtime == nil || len(p.Runtime.Sandboxes) == 0 {
 		return workload{}
 	}
@@ -38,11 +38,11 @@ func madeOf(p *inventory.Pod) workload {
 func (w workload) String() string { return strings.ToLower(w.kind) + "/" + w.name }
 
 // replicas returns the pods of a workload, whose name is one of --namespace, as a pod's.
-func (q Query) replicas(all []*inventory.Pod, w workload) ([]match, error) {
+func (q Query) replicas(all []*view.Pod, w workload) ([]match, error) {
 	for _, matches := range q.matchers() {
 		var found []match
 		namespaces := map[string]bool{}
-		for _, p := range inventory.Current(all) {
+		for _, p := range view.Current(all) {
 			of := madeOf(p)
 			if of.kind == w.kind && matches(w.name, of.name) && matches(q.namespace(), of.namespace) {
 				found, namespaces[of.namespace] = append(found, match{pod: p, workload: true, byPattern: true}), true
@@ -65,7 +65,7 @@ func (q Query) replicas(all []*inventory.Pod, w workload) ([]match, error) {
 	return nil, q.workloadNotFound(all, w)
 }
 
-func (q Query) workloadNotFound(all []*inventory.Pod, w workload) error {
+func (q Query) workloadNotFound(all []*view.Pod, w workload) error {
 	if !q.AllNamespaces {
 		w.namespace = cmp.Or(q.Namespace, defaultNamespace)
 	}

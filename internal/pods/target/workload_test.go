@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // replicas are pods of workloads, and pods whose names could be read as those.
-func replicas() []*inventory.Pod {
-	of := func(name, workload string, containers ...string) *inventory.Pod {
+func replicas() []*view.Pod {
+	of := func(name, workload string, containers ...string) *view.Pod {
 		p := example(name, containers...)
 		p.Runtime.Sandboxes[0].Workload = workload
 		return p
 	}
-	return []*inventory.Pod{
+	return []*view.Pod{
 		of("default/web-1", "Deployment/default/web", "app", "side"), of("default/web-2", "Deployment/default/web", "app"),
 		of("kube/web-3", "Deployment/kube/web", "app"), of("kube/db-0", "StatefulSet/kube/db", "db"), of("test/db-0", "StatefulSet/test/db", "db"),
 		of("default/once-x", "Job/default/once", "once-"), example("default/web", "app"), example("job/named", "app"), example("default/sts", "named"),

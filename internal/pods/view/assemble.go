@@ -6,31 +6,16 @@ import (
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/secret"
-	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
-// newPod returns what the listing says of a pod.
-func newPod(p *inventory.Pod) *Pod {
-	f := &Pod{
-		Metadata: Metadata{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}, Owner: ownerOf(p),
-		Seen: Seen{Listed: p, By: p.Ownership(), OwnerPID: p.Verdict.Process.PID, Name: p.CLIName()},
-	}
-	if p.Manager != nil {
-		f.Worker = &p.Worker
-	}
-	return f
-}
-
 // assemble joins what was read.
-func (s *Sources) assemble() *Pod {
-	p, f := s.Pod, newPod(s.Pod)
-	display := p.Display()
-	f.Metadata.Labels, f.Status, f.Phase = p.Labels(), display.Status, p.Phase()
+func (s *Sources) assemble() {
+	f := s.Pod
+	display := f.Display()
+	f.Metadata.Labels, f.Status, f.Phase = f.SandboxLabels(), display.Status, f.ListedPhase()
 	f.Ready, f.Total, f.Restarts = display.Ready, display.Containers, display.Restarts
-	f.Object, f.StartTime, f.Worker, f.Events, f.Containers, f.Ending = s.Object, p.Started(), s.Worker, s.Events, s.containers(), s.Ending
-	if w := s.Worker; w != nil {
-		f.Deleted, f.Grace = w.StopRequested, time.Duration(w.GraceSeconds)*time.Second
-	}
+	f.StartTime, f.Containers = f.Began(), s.containers()
+	f.Deleted, f.Grace = f.Worker.StopRequested, time.Duration(f.Worker.GraceSeconds)*time.Second
 	if o := s.Object; o != nil {
 		f.Metadata.Labels, f.Metadata.Annotations = o.Labels, secret.Annotations(o.Annotations)
 		f.Spec, f.Volumes, f.Conditions = readSpec(o, s.From), specVolumes(o), conditionsOf(o)
@@ -47,8 +32,8 @@ func (s *Sources) assemble() *Pod {
 	for id, d := range s.Details {
 		f.MemoryLimits[id] = d.MemoryLimit
 	}
-	s.addSandbox(f)
-	s.addStarted(f)
+	s.addSandbox()
+	s.addStarted()
 	if group := s.Tree.Pod(s.listing()); group != "" {
 		f.Cgroup = readCgroup(s.Tree, group)
 	}
@@ -57,10 +42,9 @@ func (s *Sources) assemble() *Pod {
 			f.Containers[i].Cgroup = readCgroup(s.Tree, group)
 		}
 	}
-	return f
 }
 
-func ownerOf(p *inventory.Pod) Owner {
+func ownerOf(p *Pod) Owner {
 	o := Owner{Kind: string(p.Kind()), Instance: p.Creator, Exited: p.Abandoned()}
 	if p.Manager != nil {
 		o.Instance = p.Manager.Name
@@ -75,20 +59,20 @@ func ownerOf(p *inventory.Pod) Owner {
 }
 
 // addSandbox adds the newest sandbox as its status shows it, or as the listing does.
-func (s *Sources) addSandbox(f *Pod) {
-	if s.Pod.Runtime == nil || len(s.Pod.Runtime.Sandboxes) == 0 {
+func (s *Sources) addSandbox() {
+	if s.Runtime == nil || len(s.Runtime.Sandboxes) == 0 {
 		return
 	}
-	for _, of := range s.Pod.Runtime.Sandboxes {
+	for _, of := range s.Runtime.Sandboxes {
 		if of.State != pod.Running {
-			f.DeadSandboxes++
+			s.DeadSandboxes++
 		}
 	}
-	newest := s.sandbox(s.Pod.Runtime.Sandboxes[0])
-	f.Sandbox = &newest
-	superseded, _ := s.Pod.Runtime.Superseded()
+	newest := s.sandbox(s.Runtime.Sandboxes[0])
+	s.Sandbox = &newest
+	superseded, _ := s.Runtime.Superseded()
 	for _, of := range superseded {
-		f.OtherReady = append(f.OtherReady, s.sandbox(of))
+		s.OtherReady = append(s.OtherReady, s.sandbox(of))
 	}
 }
 
@@ -98,8 +82,8 @@ func (s *Sources) sandbox(listed *pod.Sandbox) Sandbox {
 	if listed.State == pod.Running {
 		of.State = Ready
 	}
-	if s.Status != nil {
-		for _, read := range s.Status.Sandboxes {
+	if s.RuntimeStatus != nil {
+		for _, read := range s.RuntimeStatus.Sandboxes {
 			if read.ID == listed.ID {
 				of.IPs, of.HostNetwork = read.IPs, read.HostNetwork
 			}

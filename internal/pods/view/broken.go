@@ -8,7 +8,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -31,7 +30,7 @@ const maxSuspects = 100
 // BrokenProcesses returns the broken processes of containers that the runtime lists as running, by
 // container id. It asks the runtime only about containers whose cgroup is frozen, empty or not found;
 // it knows none where the processes cannot be seen.
-func (r *Reader) BrokenProcesses(ctx context.Context, pods []*inventory.Pod) map[string]BrokenProcess {
+func (r *Reader) BrokenProcesses(ctx context.Context, pods []*Pod) map[string]BrokenProcess {
 	if r.Runtime == nil || !r.SeesProcesses() {
 		return nil
 	}
@@ -92,11 +91,11 @@ func (r *Reader) examineProcess(ctx context.Context, name, id string, pid int) B
 	if pid == 0 {
 		return b
 	}
-	p, err := r.Proc.Read(pid)
+	p, err := r.Procs.Read(pid)
 	if errors.Is(err, proc.ErrGone) || err == nil && p.State.Ended() {
 		b.Gone = exitedUnnoticed(ctx, r.Runtime, id, pid)
 	} else if err == nil {
-		b.Frozen = FrozenBy(r.Proc, r.Cgroups, pid)
+		b.Frozen = FrozenBy(r.Procs, r.Cgroups, pid)
 	}
 	return b
 }

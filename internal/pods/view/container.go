@@ -9,24 +9,24 @@ import (
 )
 
 // Kind is the part that a container plays in its pod.
-type Kind string
+type ContainerKind string
 
 // The kinds. The zero value is one whose spec is not known.
 const (
-	KindInit      Kind = "init"
-	KindSidecar   Kind = "sidecar"
-	KindRegular   Kind = "container"
-	KindEphemeral Kind = "ephemeral"
+	KindInit      ContainerKind = "init"
+	KindSidecar   ContainerKind = "sidecar"
+	KindRegular   ContainerKind = "container"
+	KindEphemeral ContainerKind = "ephemeral"
 )
 
 // Container is one container of a pod.
 type Container struct {
-	Name    string `json:"name"`              // of the container
-	Kind    Kind   `json:"kind,omitempty"`    // init, sidecar, container, ephemeral; missing where the spec is not known
-	ID      string `json:"id,omitempty"`      // of the newest attempt, missing if it was never created
-	Attempt uint32 `json:"attempt"`           // counted from 0
-	Image   string `json:"image"`             // as the spec names it
-	ImageID string `json:"imageID,omitempty"` // digested reference, or the runtime's id
+	Name    string        `json:"name"`              // of the container
+	Kind    ContainerKind `json:"kind,omitempty"`    // init, sidecar, container, ephemeral; missing where the spec is not known
+	ID      string        `json:"id,omitempty"`      // of the newest attempt, missing if it was never created
+	Attempt uint32        `json:"attempt"`           // counted from 0
+	Image   string        `json:"image"`             // as the spec names it
+	ImageID string        `json:"imageID,omitempty"` // digested reference, or the runtime's id
 
 	State          string    `json:"state"`                    // waiting, running, terminated, created, unknown
 	Reason         string    `json:"reason,omitempty"`         // why it waits

@@ -89,7 +89,7 @@ func (r *Reader) endingContainer(ctx context.Context, ct *pod.Container, runtime
 		d.Hidden = true
 		return d
 	}
-	d.Process, err = r.Proc.Read(d.PID)
+	d.Process, err = r.Procs.Read(d.PID)
 	gone := errors.Is(err, proc.ErrGone)
 	exited := gone || d.Process.State.Ended()
 	switch {
@@ -126,14 +126,14 @@ func exitedUnnoticed(ctx context.Context, runtime ProcessRuntime, id string, pid
 // examine reads what surrounds the first process of a container.
 func (r *Reader) examine(d *ContainerProcess, scan processScan) {
 	first := d.Process
-	group := cgroupsOf(r.Proc, r.Cgroups, first.PID)
+	group := cgroupsOf(r.Procs, r.Cgroups, first.PID)
 	d.Frozen = group.frozenBy()
-	if shim, err := r.Proc.Read(first.Parent); err == nil && shim.IsShim() {
+	if shim, err := r.Procs.Read(first.Parent); err == nil && shim.IsShim() {
 		d.Shim = shim
 	}
 	pids := group.processes()
 	for _, pid := range pids {
-		p, err := r.Proc.Read(pid)
+		p, err := r.Procs.Read(pid)
 		if err != nil || pid == first.PID {
 			continue
 		}
@@ -144,7 +144,7 @@ func (r *Reader) examine(d *ContainerProcess, scan processScan) {
 			d.Process = p
 		}
 	}
-	d.WaitChannel = r.Proc.WaitChannel(d.Process.PID)
+	d.WaitChannel = r.Procs.WaitChannel(d.Process.PID)
 	if d.Shim.PID != 0 {
 		r.findKill(d, scan.children()[d.Shim.PID])
 	}
@@ -152,7 +152,7 @@ func (r *Reader) examine(d *ContainerProcess, scan processScan) {
 
 // isShim reports whether a process is a shim: that of the container, or the conmon of an exec.
 func (r *Reader) isShim(pid int) bool {
-	p, err := r.Proc.Read(pid)
+	p, err := r.Procs.Read(pid)
 	return err == nil && p.IsShim()
 }
 
@@ -160,11 +160,11 @@ func (r *Reader) isShim(pid int) bool {
 // container: a child of the shim.
 func (r *Reader) findKill(d *ContainerProcess, children []proc.Process) {
 	for _, p := range children {
-		args, err := r.Proc.Command(p.PID)
+		args, err := r.Procs.Command(p.PID)
 		if err != nil || p.PID == d.PID || !slices.Contains(args, "kill") || !slices.Contains(args, d.ID) {
 			continue
 		}
-		started, err := r.Proc.Started(p)
+		started, err := r.Procs.Started(p)
 		if err != nil {
 			continue
 		}

@@ -20,14 +20,14 @@ const (
 
 // readDenied adds what the kernel's log says the containers that run were denied: by their processes
 // and, likely, by their AppArmor profile.
-func (r *Reader) readDenied(s *Sources, p *Pod) {
+func (r *Reader) readDenied(p *Sources) {
 	if !r.Denials || r.Recorded || r.KernelLog == nil {
 		return
 	}
 	if p.KernelLog.Since.IsZero() {
 		var err error
 		if p.KernelLog, err = r.KernelLog(); err != nil {
-			s.notRead("kernel log", err)
+			p.notRead("kernel log", err)
 			return
 		}
 	}
@@ -40,9 +40,9 @@ func (r *Reader) readDenied(s *Sources, p *Pod) {
 	if len(all) == 0 {
 		return
 	}
-	children, err := r.Proc.ByParent()
+	children, err := r.Procs.ByParent()
 	if err != nil {
-		s.notRead("kernel log", err)
+		p.notRead("kernel log", err)
 		return
 	}
 	for i := range p.Containers {
@@ -50,17 +50,17 @@ func (r *Reader) readDenied(s *Sources, p *Pod) {
 		if c.State != Running || c.PID == 0 {
 			continue
 		}
-		first, err := r.Proc.Read(c.PID)
+		first, err := r.Procs.Read(c.PID)
 		if err != nil {
 			continue
 		}
 		of := denied.Confinement{PIDs: map[int]time.Time{}, From: c.StartedAt}
-		of.Profile, of.Label = confinement(r.Proc, c.PID)
+		of.Profile, of.Label = confinement(r.Procs, c.PID)
 		for queue := []proc.Process{first}; len(queue) > 0 && len(of.PIDs) < maxDenied; queue = queue[1:] {
 			if _, seen := of.PIDs[queue[0].PID]; seen {
 				continue
 			}
-			if since, err := r.Proc.Started(queue[0]); err == nil {
+			if since, err := r.Procs.Started(queue[0]); err == nil {
 				of.PIDs[queue[0].PID] = since
 			}
 			queue = append(queue, children[queue[0].PID]...)

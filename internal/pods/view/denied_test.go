@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -33,11 +34,11 @@ func TestDeniedByProcessAndProfile(t *testing.T) {
 	record := func(pid int, profile, name string) KernelRecord {
 		return KernelRecord{at, fmt.Sprintf(`audit: type=1400 audit(%d.0:1): apparmor="DENIED" operation="open" profile="%s" name="%s" pid=%d comm="a" denied_mask="r"`, at.Unix(), profile, name, pid)}
 	}
-	r := &Reader{Denials: true, Proc: proc.FS(root), Now: func() time.Time { return at.Add(3 * time.Second) }, KernelLog: func() (KernelLog, error) {
+	r := &Reader{Denials: true, Asker: owners.Asker{Procs: proc.FS(root)}, Now: func() time.Time { return at.Add(3 * time.Second) }, KernelLog: func() (KernelLog, error) {
 		return KernelLog{Since: boot, Records: []KernelRecord{record(42, "p", "/child"), record(50, "p", "/other"), record(99, "cri-containerd.apparmor.d", "/gone"), {at, ""}}}, nil
 	}}
 	p := &Pod{Containers: []Container{{Name: "c", State: Running, PID: 41, StartedAt: boot.Add(time.Second)}, {Name: "d", State: Terminated}}}
-	r.readDenied(&Sources{}, p)
+	r.readDenied(&Sources{Pod: p})
 	got := strings.Join(p.Containers[0].Denied, "; ")
 	for _, want := range []string{"open (r) /child, by AppArmor profile p, last 3s ago", "open (r) /gone, by AppArmor profile cri-containerd.apparmor.d, last 3s ago (by its profile and the time"} {
 		if !strings.Contains(got, want) {

@@ -10,7 +10,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -42,21 +41,21 @@ type Ending struct {
 // StopRecorded reports whether a podctl process that does not answer has recorded that it stops
 // the pod.
 func (p *Pod) StopRecorded() bool {
-	return p.Worker == nil && p.By.IsPodctl() && !p.Ending.Requested.IsZero()
+	return p.Manager == nil && p.Ownership().IsPodctl() && !p.Ending.Requested.IsZero()
 }
 
 // Terminating reports whether the pod is being terminated: its live podctl process says so, or
 // there is evidence.
-func (p *Pod) Terminating() bool {
+func (p *Pod) IsEnding() bool {
 	e := &p.Ending
 	switch {
-	case p.Worker != nil:
+	case p.Manager != nil:
 		return p.Worker.Terminating()
 	case e.KubeletTerminates && (e.SandboxReady || e.NetworkHeld || len(e.Containers) > 0 || len(e.Mounts) > 0):
 		return true
 	case p.StopRecorded() && (e.SandboxReady || e.NetworkHeld || len(e.Containers) > 0):
 		return true
-	case p.By == inventory.OwnedByOther && e.NetworkHeld:
+	case p.Ownership() == OwnedByOther && e.NetworkHeld:
 		return true
 	case !e.SandboxReady && len(e.Containers) > 0:
 		return true
@@ -77,7 +76,7 @@ const (
 
 // Endings returns those of the pods that are terminating, nil for the others, with what is seen
 // of their end alone.
-func (r *Reader) Endings(ctx context.Context, pods []*inventory.Pod) []*Pod {
+func (r *Reader) Endings(ctx context.Context, pods []*Pod) []*Pod {
 	found, scan := make([]*Pod, len(pods)), r.newProcessScan()
 	var asked []int
 	for i, p := range pods {
@@ -86,9 +85,9 @@ func (r *Reader) Endings(ctx context.Context, pods []*inventory.Pod) []*Pod {
 		}
 	}
 	read := func(ctx context.Context, i int, runtime ProcessRuntime) {
-		p := newPod(pods[i])
-		p.Server, p.Ending = r.Server, r.ending(ctx, pods[i], runtime, scan)
-		if p.Terminating() {
+		p := pods[i].seen()
+		p.Owner, p.Server, p.Ending = ownerOf(p), r.Server, r.ending(ctx, pods[i], runtime, scan)
+		if p.IsEnding() {
 			found[i] = p
 		}
 	}
@@ -139,7 +138,7 @@ func (r *Reader) newProcessScan() processScan {
 	return processScan{
 		visible: r.SeesProcesses(),
 		children: sync.OnceValue(func() map[int][]proc.Process {
-			children, _ := r.Proc.ByParent()
+			children, _ := r.Procs.ByParent()
 			return children
 		}),
 		mounts: sync.OnceValue(poddir.Mounts),
@@ -149,21 +148,20 @@ func (r *Reader) newProcessScan() processScan {
 // SeesProcesses reports whether the processes of containers can be examined: a PID
 // of the runtime is the same PID here.
 func (r *Reader) SeesProcesses() bool {
-	same, err := r.Proc.SamePIDNamespace(r.Server.PID)
+	same, err := r.Procs.SamePIDNamespace(r.Server.PID)
 	return r.Server.PID != 0 && same && err == nil
 }
 
 // readEnding reads what the termination of a pod waits for.
 func (r *Reader) readEnding(ctx context.Context, s *Sources) error {
-	if s.Pod.Kind() == inventory.KindKubelet && r.kubelet != nil && r.kubeletErr != nil {
+	if s.Kind() == KindKubelet && r.kubelet != nil && r.kubeletErr != nil {
 		return r.kubeletErr
 	}
-	ending := r.ending(ctx, s.Pod, r.Runtime, r.newProcessScan())
-	s.locked(func() { s.Ending = ending })
+	s.Ending = r.ending(ctx, s.Pod, r.Runtime, r.newProcessScan())
 	return nil
 }
 
-func (r *Reader) ending(ctx context.Context, p *inventory.Pod, runtime ProcessRuntime, scan processScan) Ending {
+func (r *Reader) ending(ctx context.Context, p *Pod, runtime ProcessRuntime, scan processScan) Ending {
 	e, name := Ending{}, string(p.UID)
 	if r.DirName != nil {
 		name = r.DirName(p.UID)
@@ -182,7 +180,7 @@ func (r *Reader) ending(ctx context.Context, p *inventory.Pod, runtime ProcessRu
 		if !w.LastDone.Before(e.Requested) { // else it precedes the termination
 			e.LastError = w.LastError
 		}
-	case by == inventory.OwnedByKubelet:
+	case by == OwnedByKubelet:
 		e.KubeletTerminates, e.Unnamed = r.ofKubelet.terminates(p.GivenUID()), !r.ofKubelet.names(p.GivenUID())
 		e.Requested, grace = r.ofKubelet.deletion(p.GivenUID())
 	case by.IsPodctl():
@@ -194,19 +192,19 @@ func (r *Reader) ending(ctx context.Context, p *inventory.Pod, runtime ProcessRu
 		left := time.Duration(*grace)*time.Second - r.Now().Sub(e.Requested)
 		e.GraceLeft = &left
 	}
-	ofKubelet := p.Ownership() == inventory.OwnedByKubelet
+	ofKubelet := p.Ownership() == OwnedByKubelet
 	if e.Mounts = r.ofKubelet.mounts[p.GivenUID()]; !ofKubelet {
 		e.Mounts = scan.mounts()[dir]
 	}
 	if p.Runtime == nil {
 		return e
 	}
-	e.SandboxReady, e.Sandbox = p.SandboxReady(), p.Sandbox()
+	e.SandboxReady, e.Sandbox = p.SandboxReady(), p.SandboxID()
 	e.Containers = r.endingContainers(ctx, p.Runtime, runtime, scan)
 	if ofKubelet && len(e.Containers) > 0 && r.ofKubelet.finished(p.GivenUID()) {
 		e.KubeletTerminates = true
 	}
-	asked := p.Manager != nil || e.KubeletTerminates || p.Ownership() == inventory.OwnedByOther || p.Ownership().IsPodctl() && !e.Requested.IsZero()
+	asked := p.Manager != nil || e.KubeletTerminates || p.Ownership() == OwnedByOther || p.Ownership().IsPodctl() && !e.Requested.IsZero()
 	if asked && !e.SandboxReady && e.Sandbox != "" && len(e.Containers) == 0 {
 		e.NetworkHeld = networkHeld(ctx, runtime, e.Sandbox)
 	}

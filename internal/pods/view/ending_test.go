@@ -18,7 +18,6 @@ import (
 	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -108,14 +107,14 @@ func (r *noticing) ContainerProcess(context.Context, string) (cri.ContainerProce
 func (h host) seen(rt Runtime) *Pod {
 	h.t.Helper()
 	c := &Reader{
-		Runtime: rt, PodDirs: h.t.TempDir(), Proc: h.proc, Cgroups: h.cgroups,
+		Runtime: rt, PodDirs: h.t.TempDir(), Asker: owners.Asker{Procs: h.proc}, Cgroups: h.cgroups,
 		Now: func() time.Time { return time.Unix(1031, 0) }, Server: cri.Server{PID: 99},
 	}
-	p := &inventory.Pod{UID: "u", Namespace: "default", Name: "db", Runtime: &pod.Pod{
+	p := &Pod{Metadata: Metadata{UID: "u", Namespace: "default", Name: "db"}, Runtime: &pod.Pod{
 		Sandboxes:  []*pod.Sandbox{{ID: "s1", State: pod.Running, Labels: map[string]string{pod.UIDLabel: "u"}}},
 		Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}},
 	}}
-	seen := newPod(p)
+	seen := p.seen()
 	seen.Ending = c.ending(h.t.Context(), p, rt, c.newProcessScan())
 	return seen
 }
@@ -160,7 +159,7 @@ func TestProcessOfAnotherPIDNamespaceIsHiddenNotGone(t *testing.T) {
 	h := newHost(t)
 	h.link("99", "pid:[2]") // no process has the PID here
 	f := h.seen(processes(cri.ContainerProcess{PID: 8812}))
-	if c := f.Ending.Containers[0]; !c.Hidden || c.Gone || f.Terminating() {
+	if c := f.Ending.Containers[0]; !c.Hidden || c.Gone || f.IsEnding() {
 		t.Errorf("%+v", c)
 	}
 	h.process(8812, "unrelated", "T 1", "")
@@ -172,17 +171,17 @@ func TestProcessOfAnotherPIDNamespaceIsHiddenNotGone(t *testing.T) {
 func TestExitIsReportedIfTheRuntimeDoesNotNoticeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
-		if f := h.seen(processes(cri.ContainerProcess{PID: 8812})); !f.Ending.Containers[0].Gone || !f.Terminating() {
+		if f := h.seen(processes(cri.ContainerProcess{PID: 8812})); !f.Ending.Containers[0].Gone || !f.IsEnding() {
 			t.Errorf("gone: %+v", f.Ending.Containers[0])
 		}
-		if f := h.seen(&noticing{}); f.Ending.Containers[0].Gone || f.Terminating() {
+		if f := h.seen(&noticing{}); f.Ending.Containers[0].Gone || f.IsEnding() {
 			t.Errorf("gone, which the runtime notices: %+v", f.Ending.Containers[0])
 		}
 		h.process(8812, "db", "Z 7", "")
-		if f := h.seen(processes(cri.ContainerProcess{PID: 8812})); f.Ending.Containers[0].Process.State != proc.Zombie || !f.Terminating() {
+		if f := h.seen(processes(cri.ContainerProcess{PID: 8812})); f.Ending.Containers[0].Process.State != proc.Zombie || !f.IsEnding() {
 			t.Errorf("zombie: %+v", f.Ending.Containers[0])
 		}
-		if f := h.seen(&noticing{}); f.Terminating() {
+		if f := h.seen(&noticing{}); f.IsEnding() {
 			t.Errorf("a zombie until the runtime notices the exit: %+v", f.Ending.Containers[0])
 		}
 	})
@@ -266,15 +265,15 @@ func TestTheNetworkOfAStoppedSandboxThatIsTerminatedIsAskedFor(t *testing.T) {
 		"bare and stopped":       {pod.Exited, kubeletPods{}, true, true},
 		"bare and ready":         {pod.Running, kubeletPods{}, true, false},
 	} {
-		p := &inventory.Pod{UID: "u", Name: "db", Runtime: &pod.Pod{
+		p := &Pod{Metadata: Metadata{UID: "u", Name: "db"}, Runtime: &pod.Pod{
 			Sandboxes: []*pod.Sandbox{{ID: "s1", State: c.state, Labels: map[string]string{pod.UIDLabel: "u"}}},
 		}}
 		if c.bare {
 			p.Runtime.Sandboxes[0].Labels = nil
 		}
 		collector := &Reader{Runtime: runtime{}, PodDirs: t.TempDir(), Now: time.Now, ofKubelet: c.view}
-		f := newPod(p)
-		if f.Ending = collector.ending(t.Context(), p, runtime{}, collector.newProcessScan()); f.Ending.NetworkHeld != c.listed || f.Ending.NetworkHeld && !f.Terminating() {
+		f := p.seen()
+		if f.Ending = collector.ending(t.Context(), p, runtime{}, collector.newProcessScan()); f.Ending.NetworkHeld != c.listed || f.Ending.NetworkHeld && !f.IsEnding() {
 			t.Errorf("%s: %+v", name, f.Ending)
 		}
 	}
@@ -285,11 +284,11 @@ func TestStopIsKnownByTheRecordOfAPodctlThatDoesNotAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		verdict owners.Verdict
 		stop    bool
-		by      inventory.Ownership
+		by      Ownership
 	}{
-		"suspended":             {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl, Process: owners.Process{PID: 812, Stopped: true}}, true, inventory.OwnedBySuspended},
-		"silent":                {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl}, true, inventory.OwnedBySilent},
-		"exited":                {owners.Verdict{}, true, inventory.OwnedByExited},
+		"suspended":             {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl, Process: owners.Process{PID: 812, Stopped: true}}, true, OwnedBySuspended},
+		"silent":                {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl}, true, OwnedBySilent},
+		"exited":                {owners.Verdict{}, true, OwnedByExited},
 		"suspended, not asked":  {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl, Process: owners.Process{PID: 812, Stopped: true}}, false, 0},
 		"does not answer, idle": {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl}, false, 0},
 	} {
@@ -301,19 +300,19 @@ func TestStopIsKnownByTheRecordOfAPodctlThatDoesNotAnswer(t *testing.T) {
 			}
 		}
 		collector := &Reader{Runtime: runtime{}, PodDirs: dir, Now: func() time.Time { return time.Unix(1031, 0) }}
-		p := &inventory.Pod{UID: "u", Namespace: "default", Name: "db", Creator: "agent", Verdict: c.verdict, Runtime: &pod.Pod{
+		p := &Pod{Metadata: Metadata{UID: "u", Namespace: "default", Name: "db"}, Creator: "agent", Verdict: c.verdict, Runtime: &pod.Pod{
 			Sandboxes:  []*pod.Sandbox{{ID: "s1", State: pod.Running, Owner: "agent"}},
 			Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}},
 		}}
-		f := collector.Endings(t.Context(), []*inventory.Pod{p})[0]
+		f := collector.Endings(t.Context(), []*Pod{p})[0]
 		if f == nil || !c.stop {
 			if (f != nil) != c.stop {
 				t.Errorf("%s: %+v, want listed %v", name, f, c.stop)
 			}
 			continue
 		}
-		if left := f.Ending.GraceLeft; f.By != c.by || !f.StopRecorded() || left == nil || *left != 89*time.Second {
-			t.Errorf("%s: by %v, left %v, %+v", name, f.By, left, f.Ending)
+		if left := f.Ending.GraceLeft; f.Ownership() != c.by || !f.StopRecorded() || left == nil || *left != 89*time.Second {
+			t.Errorf("%s: by %v, left %v, %+v", name, f.Ownership(), left, f.Ending)
 		}
 	}
 }
@@ -324,10 +323,10 @@ func TestBrokenProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
 		h.write(filepath.Join(h.cgroups, "memory/pods/c1/cgroup.procs"), "")
-		r := &Reader{Proc: h.proc, Cgroups: h.cgroups, Server: cri.Server{PID: 99}, Now: time.Now}
+		r := &Reader{Asker: owners.Asker{Procs: h.proc}, Cgroups: h.cgroups, Server: cri.Server{PID: 99}, Now: time.Now}
 		of := func(rt Runtime) BrokenProcess {
 			r.Runtime = rt
-			return r.BrokenProcesses(t.Context(), []*inventory.Pod{{Runtime: &pod.Pod{Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}}}}})["c1"]
+			return r.BrokenProcesses(t.Context(), []*Pod{{Runtime: &pod.Pod{Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}}}}})["c1"]
 		}
 		if b := of(processes(cri.ContainerProcess{PID: 8812})); !b.Gone || b.PID != 8812 || b.Container != "db" {
 			t.Errorf("gone: %+v", b)

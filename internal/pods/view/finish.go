@@ -10,25 +10,21 @@ import (
 
 // Finish assembles the pod, and reads what depends on its containers.
 func (r *Reader) Finish(ctx context.Context, s *Sources) *Pod {
-	if s.From == FromKubelet {
-		s.Pod.Object = s.Object
-	}
-	s.Pod.Status = s.Status
-	p := s.assemble()
-	p.Server = r.Server
-	r.readProcesses(ctx, p)
-	r.readKernelLog(s, p)
-	r.readDenied(s, p)
-	r.readLogs(s, p)
-	r.readImages(ctx, p)
-	r.readPulls(ctx, s, p)
+	s.Owner, s.noStatus = ownerOf(s.Pod), s.From == FromSandbox
+	s.assemble()
+	s.Server = r.Server
+	r.readProcesses(ctx, s.Pod)
+	r.readKernelLog(s)
+	r.readDenied(s)
+	r.readLogs(s)
+	r.readImages(ctx, s.Pod)
+	r.readPulls(ctx, s)
 	slices.SortFunc(s.Unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
-	p.Unread = s.Unread
-	return p
+	return s.Pod
 }
 
 // readKernelLog reads the kernel's log if a container was killed.
-func (r *Reader) readKernelLog(s *Sources, p *Pod) {
+func (r *Reader) readKernelLog(p *Sources) {
 	for i := range p.Containers {
 		for _, e := range p.Containers[i].Ends() {
 			if e.ID == "" || !e.MayBeOOM() {
@@ -36,14 +32,14 @@ func (r *Reader) readKernelLog(s *Sources, p *Pod) {
 			}
 			var err error
 			p.KernelLog, err = r.KernelLog()
-			s.notRead("kernel log", err)
+			p.notRead("kernel log", err)
 			return
 		}
 	}
 }
 
 // readLogs adds the last lines of the containers that failed.
-func (r *Reader) readLogs(s *Sources, p *Pod) {
+func (r *Reader) readLogs(p *Sources) {
 	for i := range p.Containers {
 		ct := &p.Containers[i]
 		if ct.Failure() == nil || ct.LogPath == "" || r.LogLines == 0 {
@@ -54,7 +50,7 @@ func (r *Reader) readLogs(s *Sources, p *Pod) {
 		if !r.Recorded {
 			lines, err = logs.Collect(ct.LogPath, logs.Options{Tail: int64(r.LogLines)})
 		}
-		s.notRead("log of "+ct.Name, err)
+		p.notRead("log of "+ct.Name, err)
 		for _, l := range lines {
 			ct.LogLines = append(ct.LogLines, string(l.Text[:min(len(l.Text), maxLogLine)]))
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -33,7 +32,7 @@ type kubeletPods struct {
 func (r *Reader) SetKubelet(k *owners.Kubelet) error {
 	r.kubelet, r.ofKubelet, r.kubeletErr = k, kubeletPods{}, nil
 	if k != nil {
-		r.ofKubelet, r.kubeletErr = readKubelet(k, r.Proc)
+		r.ofKubelet, r.kubeletErr = readKubelet(k, r.Procs)
 	}
 	return r.kubeletErr
 }
@@ -96,17 +95,17 @@ func (v kubeletPods) deletion(uid types.UID) (requested time.Time, grace *int64)
 
 // UnlistedEndings returns pods that are terminating although the runtime lists nothing
 // of them: those of a kubelet with a volume that is still mounted.
-func (r *Reader) UnlistedEndings(listed []*inventory.Pod) []*inventory.Pod {
+func (r *Reader) UnlistedEndings(listed []*Pod) []*Pod {
 	v, known := r.ofKubelet, map[types.UID]bool{}
 	for _, p := range listed {
 		known[p.GivenUID()] = true
 	}
-	var found []*inventory.Pod
+	var found []*Pod
 	for uid := range v.mounts {
 		if known[uid] || !v.terminates(uid) {
 			continue
 		}
-		p := &inventory.Pod{UID: uid, Name: string(uid), Verdict: owners.Verdict{Relation: owners.Terminates, Kind: owners.ByKubelet}}
+		p := &Pod{Metadata: Metadata{UID: uid, Name: string(uid)}, Verdict: owners.Verdict{Relation: owners.Terminates, Kind: owners.ByKubelet}}
 		if named := v.pods[uid]; named != nil {
 			p.Namespace, p.Name = named.Namespace, named.Name
 		}

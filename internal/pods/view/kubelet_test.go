@@ -13,7 +13,6 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 func TestKubeletTerminatesWhatItDeletesOrNoLongerNames(t *testing.T) {
@@ -50,12 +49,12 @@ func TestVolumesOfTerminatedPodsAreUnlistedPods(t *testing.T) {
 		t.Errorf("mounts %q", v.mounts)
 	}
 	r := &Reader{ofKubelet: v, Now: func() time.Time { return now }}
-	found := r.UnlistedEndings([]*inventory.Pod{{UID: listed, Runtime: &pod.Pod{}}})
+	found := r.UnlistedEndings([]*Pod{{Metadata: Metadata{UID: listed}, Runtime: &pod.Pod{}}})
 	if len(found) != 1 || found[0].UID != uid {
 		t.Fatalf("%+v", found)
 	}
 	f := r.Endings(t.Context(), found)
-	if f[0] == nil || f[0].By != inventory.OwnedByKubelet || !slices.Equal(f[0].Ending.Mounts, want) {
+	if f[0] == nil || f[0].Ownership() != OwnedByKubelet || !slices.Equal(f[0].Ending.Mounts, want) {
 		t.Errorf("%+v", f[0])
 	}
 }
@@ -64,14 +63,14 @@ func TestVolumesOfTerminatedPodsAreUnlistedPods(t *testing.T) {
 // makes sure of what is inferred from that, if it counts all that were found.
 func TestTerminationThatTheKubeletCountsIsObserved(t *testing.T) {
 	now := time.Now()
-	held := func(uid types.UID) *inventory.Pod {
+	held := func(uid types.UID) *Pod {
 		labels := map[string]string{pod.UIDLabel: string(uid)}
-		return &inventory.Pod{UID: uid, Name: string(uid), Runtime: &pod.Pod{
+		return &Pod{Metadata: Metadata{UID: uid, Name: string(uid)}, Runtime: &pod.Pod{
 			Sandboxes:  []*pod.Sandbox{{ID: "s-" + string(uid), State: pod.Running, Labels: labels}},
 			Containers: []*pod.Container{{ID: string(uid), Name: "c", State: pod.Running}},
 		}}
 	}
-	pods := []*inventory.Pod{held("a"), held("b"), held("wanted")}
+	pods := []*Pod{held("a"), held("b"), held("wanted")}
 	for undesired, want := range map[int]bool{0: false, 1: false, 2: true, 3: true} {
 		view := kubeletPods{pods: map[types.UID]*v1.Pod{"wanted": {}}, complete: true, undesired: undesired}
 		c := &Reader{ofKubelet: view, Runtime: noProcesses{}, Now: func() time.Time { return now }}
@@ -90,8 +89,8 @@ func TestTerminationThatTheKubeletCountsIsObserved(t *testing.T) {
 // The kubelet names a static pod that it evicts, or whose deadline has passed, as failed
 // while it terminates it.
 func TestPodThatTheKubeletNamesAsFailedTerminatesWhileItRuns(t *testing.T) {
-	held := func(uid types.UID, state pod.State) *inventory.Pod {
-		return &inventory.Pod{UID: uid, Name: string(uid), Runtime: &pod.Pod{
+	held := func(uid types.UID, state pod.State) *Pod {
+		return &Pod{Metadata: Metadata{UID: uid, Name: string(uid)}, Runtime: &pod.Pod{
 			Sandboxes:  []*pod.Sandbox{{ID: "s-" + string(uid), State: pod.Running, Labels: map[string]string{pod.UIDLabel: string(uid)}}},
 			Containers: []*pod.Container{{ID: string(uid), Name: "c", State: state}},
 		}}
@@ -105,7 +104,7 @@ func TestPodThatTheKubeletNamesAsFailedTerminatesWhileItRuns(t *testing.T) {
 	separate.Runtime.UID = separate.UID
 	separate.Runtime = separate.Runtime.Separate()
 	separate.UID = separate.Runtime.UID
-	found := c.Endings(t.Context(), []*inventory.Pod{
+	found := c.Endings(t.Context(), []*Pod{
 		separate, held("done", pod.Running), held("exited", pod.Exited), held("wanted", pod.Running),
 	})
 	for i, want := range []bool{true, true, false, false} {

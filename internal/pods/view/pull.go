@@ -100,7 +100,7 @@ func (s *pullSampler) add(ctx context.Context, found []*Pod) {
 
 // pulledImage returns the image for which a pod waits in a ready sandbox, "" if there is none.
 func (f *Pod) pulledImage() string {
-	if f.Worker != nil && f.Worker.Start.Step == pod.StepPull {
+	if f.Worker.Start.Step == pod.StepPull {
 		if c := f.Container(f.Worker.Start.Container); c != nil {
 			return c.Image
 		}
@@ -146,7 +146,7 @@ type Pull struct {
 
 // readPulls adds the pulls in flight of the images that containers wait for. A runtime that
 // does not report its pulls has none.
-func (r *Reader) readPulls(ctx context.Context, s *Sources, f *Pod) {
+func (r *Reader) readPulls(ctx context.Context, f *Sources) {
 	if r.Pulls == nil || !slices.ContainsFunc(f.Containers, func(c Container) bool { return c.mayPull() }) {
 		return
 	}
@@ -154,7 +154,7 @@ func (r *Reader) readPulls(ctx context.Context, s *Sources, f *Pod) {
 	defer cancel()
 	all, err := r.Pulls(ctx)
 	if err != nil && !errors.Is(err, cri.ErrUnsupported) {
-		s.notRead("pulls", err)
+		f.notRead("pulls", err)
 	}
 	for i := range f.Containers {
 		w := &f.Containers[i]

@@ -40,7 +40,7 @@ func TestPullsAreObservedTwice(t *testing.T) {
 					done += c.received
 					return []pulls.Pull{p}, c.err
 				}}
-				f := Pod{Worker: &control.Worker{Start: pod.Start{Step: pod.StepPull, Container: "c"}}, Containers: []Container{{Name: "c", State: Waiting, Image: "app:1"}}}
+				f := Pod{Manager: &control.Process{}, Worker: control.Worker{Start: pod.Start{Step: pod.StepPull, Container: "c"}}, Containers: []Container{{Name: "c", State: Waiting, Image: "app:1"}}}
 				s.add(t.Context(), []*Pod{nil, &f})
 				if !c.want(&f) {
 					t.Errorf("%+v, %v, %+v", f.Pulls, f.PullsListed, f.Unnamed)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -16,11 +17,8 @@ import (
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
-	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // ProcessRuntime is what a Reader asks the runtime about processes.
@@ -34,6 +32,7 @@ type Runtime interface {
 	ProcessRuntime
 	// PartialStatus returns what can be read, and an error if that is not all.
 	PartialStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
+	SandboxIPs(ctx context.Context, sandbox string) ([]string, error)
 	ContainerDetails(ctx context.Context, id string) (cri.Details, error)
 	Manifest(ctx context.Context, sandboxID string) (raw, owner string, err error)
 	ImageStatus(ctx context.Context, image string) (*pod.Image, error)
@@ -42,21 +41,24 @@ type Runtime interface {
 
 var _ Runtime = (*cri.Client)(nil)
 
-// Reader reads pods. Read and Endings are safe for concurrent use, once the kubelet is set.
+// Reader reads the pods of one runtime, with their owners. Read and Endings are safe for concurrent
+// use, once the kubelet is set.
 type Reader struct {
+	owners.Asker
+	Log *slog.Logger
+	// Unanswered is called for each podctl process that did not answer, and if there may
+	// be some that are not seen; their pods are in the runtime's listing.
+	Unanswered func(error)
 	// Runtime is nil if the runtime does not answer, Server the process that serves its socket.
 	Runtime Runtime
 	Server  cri.Server
-	// Dial connects to control sockets; nil is the machine's own.
-	Dial control.Dialer
 	// PodDirs is the directory of podctl's pod directories. DirName names them; nil is their UID.
 	PodDirs string
 	DirName func(types.UID) string
-	Proc    proc.FS
 	Cgroups string // mount point of the cgroups
 	Now     func() time.Time
 	// Events returns the newest events of a pod, oldest first; nil reads none.
-	Events func(ctx context.Context, p *inventory.Pod) ([]Event, error)
+	Events func(ctx context.Context, p *Pod) ([]Event, error)
 	// Pulls returns the pulls in flight; nil reads none.
 	Pulls func(context.Context) ([]pulls.Pull, error)
 	// KernelLog reads the kernel's log.
@@ -64,7 +66,7 @@ type Reader struct {
 	// Denials: what the kernel's log says that containers were denied is read, too.
 	Denials bool
 	// Log returns the end of the log of a process; nil reads none.
-	Log func(ctx context.Context, pid int) ([]byte, error)
+	ProcessLog func(ctx context.Context, pid int) ([]byte, error)
 	// Recorded: the pods are those of a recording, which has no logs and may have no cgroups.
 	Recorded bool
 	// LogLines is how many lines of the log of a failed container are read.
@@ -90,24 +92,6 @@ var ErrNotRecorded = errors.New("not recorded")
 // LayerRuntime is the layer of all answers of the runtime.
 const LayerRuntime = "runtime"
 
-// Sources are what the layers say about one pod.
-type Sources struct {
-	Pod *inventory.Pod
-	// Object is the pod as its owner shows it, nil if it is not known, From where it was read.
-	Object *v1.Pod
-	From   string
-	// Worker is nil without a live podctl process, Status if it could not be read.
-	Worker  *control.Worker
-	Status  *pod.Status
-	Details map[string]cri.Details // by id of the container or sandbox
-	Tree    *cgroup.Tree
-	Ending  Ending
-	Events  []Event
-	Unread  []Unread
-
-	mu sync.Mutex // of the layers
-}
-
 // The sources of an object.
 const (
 	FromPodctl  = "podctl"
@@ -115,35 +99,36 @@ const (
 	FromSandbox = "sandbox"
 )
 
-func newSources(p *inventory.Pod) *Sources {
-	known := *p
-	s := &Sources{Pod: &known, Details: map[string]cri.Details{}, Tree: &cgroup.Tree{}}
-	if p.Manager != nil {
-		s.Worker = &known.Worker
-	}
-	return s
+// Sources is a pod while its layers are read.
+type Sources struct {
+	*Pod
+	From    string                 // where Object was read
+	Details map[string]cri.Details // by id of the container or sandbox
+	Tree    *cgroup.Tree
+
+	mu sync.Mutex // of Details and Unread
 }
 
-func (s *Sources) locked(do func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	do()
+// seen returns a copy of the pod as it was listed, to which layers are added.
+func (p *Pod) seen() *Pod {
+	known := *p
+	known.Unread = nil
+	return &known
 }
 
 func (s *Sources) notRead(layer string, err error) {
 	if err != nil {
-		s.locked(func() { s.Unread = append(s.Unread, Unread{layer, err.Error()}) })
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.Unread = append(s.Unread, Unread{layer, err.Error(), err})
 	}
-}
-
-func (s *Sources) setObject(object *v1.Pod, from string) {
-	s.locked(func() { s.Object, s.From = object, from })
 }
 
 // Read reads all layers of a pod at the same time, each within layerTimeout. A layer that does
 // not answer in time is listed as unread.
-func (r *Reader) Read(ctx context.Context, p *inventory.Pod) *Pod {
-	s := newSources(p)
+func (r *Reader) Read(ctx context.Context, p *Pod) *Pod {
+	s := &Sources{Pod: p.seen(), Details: map[string]cri.Details{}, Tree: &cgroup.Tree{}}
+	s.Object = nil
 	var layers sync.WaitGroup
 	layer := func(name string, read func(context.Context, *Sources) error) {
 		layers.Go(func() {
@@ -153,9 +138,9 @@ func (r *Reader) Read(ctx context.Context, p *inventory.Pod) *Pod {
 		})
 	}
 	if r.Runtime == nil {
-		s.Unread = append(s.Unread, Unread{LayerRuntime, "it does not answer"})
+		s.notRead(LayerRuntime, errSilent)
 	}
-	layer("spec", r.readObject)
+	layer("spec", func(ctx context.Context, s *Sources) error { return r.readObject(ctx, s, p.Object) })
 	if p.Runtime != nil && r.Runtime != nil {
 		layer("status", r.readStatus)
 		layer("details", r.readDetails)
@@ -173,18 +158,18 @@ func (r *Reader) Read(ctx context.Context, p *inventory.Pod) *Pod {
 
 // readObject reads the pod from the podctl process or the kubelet that manages it, else the
 // spec that podctl left on the sandbox.
-func (r *Reader) readObject(ctx context.Context, s *Sources) error {
+func (r *Reader) readObject(ctx context.Context, s *Sources, listed *v1.Pod) error {
 	switch p := s.Pod; {
 	case p.Manager != nil:
 		object, err := p.Manager.Client(r.Dial).Pod(ctx, p.UID)
 		if err != nil {
 			return err
 		}
-		s.setObject(object, FromPodctl)
-	case p.Kind() == inventory.KindKubelet:
-		return r.readKubeletObject(s)
+		s.Object, s.From = object, FromPodctl
+	case p.Kind() == KindKubelet:
+		return r.readKubeletObject(s, listed)
 	case r.Runtime != nil && p.Runtime != nil && len(p.Runtime.Sandboxes) > 0 && p.Runtime.Sandboxes[0].HasManifest:
-		raw, _, err := r.Runtime.Manifest(ctx, p.Sandbox())
+		raw, _, err := r.Runtime.Manifest(ctx, p.SandboxID())
 		if err != nil {
 			return err
 		}
@@ -192,13 +177,13 @@ func (r *Reader) readObject(ctx context.Context, s *Sources) error {
 		if err != nil {
 			return err
 		}
-		s.setObject(object, FromSandbox)
+		s.Object, s.From = object, FromSandbox
 	}
 	return nil
 }
 
 // readKubeletObject takes the object from the kubelet's answer.
-func (r *Reader) readKubeletObject(s *Sources) error {
+func (r *Reader) readKubeletObject(s *Sources, object *v1.Pod) error {
 	switch k := r.kubelet; {
 	case k == nil:
 		return nil // it was not asked, because the runtime does not answer
@@ -208,19 +193,22 @@ func (r *Reader) readKubeletObject(s *Sources) error {
 		return &kubelet.AbsentError{}
 	case k.Err != nil:
 		return k.Err
-	case s.Pod.Object == nil:
+	case object == nil:
 		return errNotNamed
 	}
-	s.setObject(s.Pod.Object, FromKubelet)
+	s.Object, s.From = object, FromKubelet
 	return nil
 }
+
+// errSilent is why nothing of the runtime is known.
+var errSilent = errors.New("it does not answer")
 
 // errNotNamed is the error for a pod that its kubelet does not name.
 var errNotNamed = errors.New("the kubelet does not name the pod")
 
 func (r *Reader) readStatus(ctx context.Context, s *Sources) error {
-	status, err := r.Runtime.PartialStatus(ctx, s.Pod.Runtime)
-	s.locked(func() { s.Status = status })
+	var err error
+	s.RuntimeStatus, err = r.Runtime.PartialStatus(ctx, s.Runtime)
 	return err
 }
 
@@ -232,21 +220,21 @@ func (r *Reader) readDetails(ctx context.Context, s *Sources) error {
 	ask := func(id string, read func(context.Context, string) (cri.Details, error)) {
 		asking.Go(func() {
 			d, err := read(ctx, id)
-			s.locked(func() {
-				if s.Details[id] = d; err != nil && !errors.Is(err, cri.ErrNotFound) {
-					failed = append(failed, err)
-				}
-			})
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.Details[id] = d; err != nil && !errors.Is(err, cri.ErrNotFound) {
+				failed = append(failed, err)
+			}
 		})
 	}
-	sandboxes, containers := s.Pod.Runtime.Superseded()
-	for _, of := range s.Pod.Runtime.Sandboxes {
-		if of.ID == s.Pod.Sandbox() || slices.Contains(sandboxes, of) {
+	sandboxes, containers := s.Runtime.Superseded()
+	for _, of := range s.Runtime.Sandboxes {
+		if of.ID == s.SandboxID() || slices.Contains(sandboxes, of) {
 			ask(of.ID, r.Runtime.SandboxDetails)
 		}
 	}
 	seen := map[string]int{}
-	for _, ct := range s.Pod.Runtime.Containers { // newest first
+	for _, ct := range s.Runtime.Containers { // newest first
 		if seen[ct.Name]++; seen[ct.Name] <= 2 || slices.Contains(containers, ct) {
 			ask(ct.ID, r.Runtime.ContainerDetails)
 		}
@@ -259,12 +247,12 @@ func (r *Reader) readDetails(ctx context.Context, s *Sources) error {
 }
 
 // listing is the runtime's listing of the pod, with the UID alone if the runtime has none.
-func (s *Sources) listing() *pod.Pod { return cmp.Or(s.Pod.Runtime, &pod.Pod{UID: s.Pod.UID}) }
+func (s *Sources) listing() *pod.Pod { return cmp.Or(s.Runtime, &pod.Pod{UID: s.UID}) }
 
 func (r *Reader) readCgroups(_ context.Context, s *Sources) error {
 	tree, err := cgroup.ScanPod(r.Cgroups, s.listing().GivenUID())
 	if err == nil {
-		s.locked(func() { s.Tree = tree })
+		s.Tree = tree
 	} else if r.Recorded {
 		return ErrNotRecorded
 	}
@@ -275,11 +263,11 @@ func (r *Reader) readEvents(ctx context.Context, s *Sources) error {
 	if r.Events == nil {
 		return nil
 	}
-	events, err := r.Events(ctx, s.Pod)
-	s.locked(func() { s.Events = events })
+	var err error
+	s.Events, err = r.Events(ctx, s.Pod)
 	return err
 }
 
 func (s *Sources) terminating() bool {
-	return s.Pod.Terminating() || s.Object != nil && s.Object.DeletionTimestamp != nil
+	return s.Terminating() || s.Object != nil && s.Object.DeletionTimestamp != nil
 }

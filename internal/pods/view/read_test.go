@@ -18,7 +18,6 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -74,7 +73,7 @@ func TestCgroupInEveryLayout(t *testing.T) {
 		stale.Systemd = !l.Systemd
 		stale.Write(t, root, cgrouptest.Pod{UID: p.UID, Class: p.Class})
 		c := &Reader{Runtime: mute{}, Cgroups: root, Now: time.Now}
-		f := c.Read(t.Context(), &inventory.Pod{UID: types.UID(p.UID), Namespace: "default", Name: "web", Runtime: &pod.Pod{
+		f := c.Read(t.Context(), &Pod{Metadata: Metadata{UID: types.UID(p.UID), Namespace: "default", Name: "web"}, Runtime: &pod.Pod{
 			UID: types.UID(p.UID), Sandboxes: []*pod.Sandbox{{ID: id("5"), State: pod.Running, HasManifest: true}},
 			Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
 		}})
@@ -90,7 +89,7 @@ func TestUnreadableLayerLeavesTheOthers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				c := &Reader{Runtime: mute{hangs: hangs}, Cgroups: t.TempDir(), Now: time.Now}
-				f := c.Read(t.Context(), &inventory.Pod{UID: "u", Namespace: "default", Name: "web", Runtime: &pod.Pod{
+				f := c.Read(t.Context(), &Pod{Metadata: Metadata{UID: "u", Namespace: "default", Name: "web"}, Runtime: &pod.Pod{
 					Sandboxes:  []*pod.Sandbox{{ID: id("5"), State: pod.Running, HasManifest: true}},
 					Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
 				}})
@@ -137,15 +136,15 @@ func TestKubeletIsAskedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.answer.PID = -1
 			answers := &owners.Answers{Kubelet: owners.Kubelet{Asked: true, Process: &kubelet.Process{PID: -1}, Answer: c.answer, Unsettled: c.answer.Incomplete}}
-			pods := inventory.Merge([]*pod.Pod{{
+			pods := Merge([]*pod.Pod{{
 				UID: "u", Namespace: "default", Name: "web",
 				Sandboxes:  []*pod.Sandbox{{ID: id("5"), State: pod.Running, Source: "api"}},
 				Containers: []*pod.Container{{ID: id("a"), Name: "app", State: pod.Running}},
 			}}, answers)
-			r := &Reader{Runtime: mute{}, Cgroups: t.TempDir(), Proc: proc.FS(t.TempDir()), Now: time.Now}
+			r := &Reader{Runtime: mute{}, Cgroups: t.TempDir(), Asker: owners.Asker{Procs: proc.FS(t.TempDir())}, Now: time.Now}
 			_ = r.SetKubelet(&answers.Kubelet)
 			f := r.Read(t.Context(), pods[0])
-			if f.Status != c.status || f.Terminating() != (c.status == "Terminating") {
+			if f.Status != c.status || f.IsEnding() != (c.status == "Terminating") {
 				t.Errorf("status %s, want %s; ending %+v; unread %v", f.Status, c.status, f.Ending, f.Unread)
 			}
 		})

@@ -100,7 +100,7 @@ func (r *Reader) Scan(ctx context.Context) Scan {
 	if !r.SeesProcesses() {
 		return Scan{hidden: errOtherNamespace}
 	}
-	children, err := r.Proc.ByParent()
+	children, err := r.Procs.ByParent()
 	if err != nil {
 		return Scan{hidden: err}
 	}
@@ -110,7 +110,7 @@ func (r *Reader) Scan(ctx context.Context) Scan {
 		for _, p := range list {
 			switch {
 			case p.IsShim():
-				if same, err := r.Proc.Beside(p, r.Server.PID); err != nil || !same {
+				if same, err := r.Procs.Beside(p, r.Server.PID); err != nil || !same {
 					continue // its name, arguments and files are those that a container or a user chose
 				}
 				r.addShim(&s, p, children[p.PID])
@@ -168,7 +168,7 @@ func (h *helper) setWaitChannel() {
 // waitingThreads returns the threads of a process that are in uninterruptible sleep, or wait for a file
 // system.
 func (r *Reader) waitingThreads(pid int) []proc.Thread {
-	threads, err := r.Proc.Threads(pid)
+	threads, err := r.Procs.Threads(pid)
 	if err != nil {
 		return nil // it has ended, or is not visible
 	}
@@ -201,7 +201,7 @@ func (r *Reader) addPlugins(s *Scan, children map[int][]proc.Process, parent, de
 			}
 			continue
 		}
-		env, err := r.Proc.Environ(p.PID, cniCommand, cniArgs, cniContainer)
+		env, err := r.Procs.Environ(p.PID, cniCommand, cniArgs, cniContainer)
 		if err == nil && env[cniCommand] != "" {
 			h := r.process(p, RoleCNI)
 			h.pod, h.id, h.Verb = podOfArgs(env[cniArgs]), env[cniContainer], env[cniCommand]
@@ -226,7 +226,7 @@ func (r *Reader) addShim(s *Scan, p proc.Process, children []proc.Process) {
 	shim := r.process(p, RoleShim)
 	flags := proc.Flags(shim.Command)
 	shim.id = cmp.Or(flags["id"], flags["c"], flags["cid"])
-	shim.pod = podOfBundle(cmp.Or(flags["b"], flags["bundle"], r.Proc.WorkingDir(p.PID)))
+	shim.pod = podOfBundle(cmp.Or(flags["b"], flags["bundle"], r.Procs.WorkingDir(p.PID)))
 	s.helpers = append(s.helpers, shim)
 	for _, child := range children {
 		if !proc.IsOCIRuntime(child.Comm) {
@@ -262,11 +262,11 @@ func podOfBundle(dir string) pod.Identity {
 // process reads what is needed of a process to judge it.
 func (r *Reader) process(p proc.Process, role Role) helper {
 	h := helper{Process: Process{Process: p, Role: role}, waiting: r.waitingThreads(p.PID)}
-	if channel := r.Proc.WaitChannel(p.PID); !isFileWait(channel) {
+	if channel := r.Procs.WaitChannel(p.PID); !isFileWait(channel) {
 		h.WaitChannel = channel
 	}
-	h.Command, _ = r.Proc.Command(p.PID)
-	h.Started, _ = r.Proc.Started(p)
+	h.Command, _ = r.Procs.Command(p.PID)
+	h.Started, _ = r.Procs.Started(p)
 	return h
 }
 

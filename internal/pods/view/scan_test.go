@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -82,18 +82,18 @@ func TestScanFindsWhatWorksForAPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	linkNamespaces(t, root, "10", "20")
-	c := &Reader{Proc: proc.FS(root), Server: cri.Server{PID: 10}, Now: func() time.Time { return now }}
+	c := &Reader{Asker: owners.Asker{Procs: proc.FS(root)}, Server: cri.Server{PID: 10}, Now: func() time.Time { return now }}
 	s := c.Scan(t.Context())
 	if s.hidden != nil {
 		t.Fatal(s.hidden)
 	}
-	web := &inventory.Pod{UID: "uid-1", Namespace: "default", Name: "web"}
-	db := &inventory.Pod{UID: "uid-2", Namespace: "default", Name: "db", Runtime: &pod.Pod{UID: "uid-2", Sandboxes: []*pod.Sandbox{{ID: "5c"}}, Containers: []*pod.Container{{ID: "5d", Name: "c"}}}}
-	nfs := &inventory.Pod{UID: "uid-3", Namespace: "default", Name: "nfs"}
+	web := &Pod{Metadata: Metadata{UID: "uid-1", Namespace: "default", Name: "web"}}
+	db := &Pod{Metadata: Metadata{UID: "uid-2", Namespace: "default", Name: "db"}, Runtime: &pod.Pod{UID: "uid-2", Sandboxes: []*pod.Sandbox{{ID: "5c"}}, Containers: []*pod.Container{{ID: "5d", Name: "c"}}}}
+	nfs := &Pod{Metadata: Metadata{UID: "uid-3", Namespace: "default", Name: "nfs"}}
 	for _, want := range []struct {
-		pod *inventory.Pod
+		pod *Pod
 		has string
-	}{{web, "cni:11:sh: "}, {db, "shim:20:containerd-shim-runc-v2: oci:21:runc:nfs_wait_bit_killable "}, {nfs, "mount:30:mount.nfs: "}, {&inventory.Pod{UID: "uid-4", Name: "x"}, ""}} {
+	}{{web, "cni:11:sh: "}, {db, "shim:20:containerd-shim-runc-v2: oci:21:runc:nfs_wait_bit_killable "}, {nfs, "mount:30:mount.nfs: "}, {&Pod{Metadata: Metadata{UID: "uid-4", Name: "x"}}, ""}} {
 		got := ""
 		for _, role := range []Role{RoleCNI, RoleShim, RoleOCI, RoleMount} {
 			for _, h := range s.helpers {
@@ -106,11 +106,11 @@ func TestScanFindsWhatWorksForAPod(t *testing.T) {
 			t.Errorf("%s: %q, want %q", want.pod.Name, got, want.has)
 		}
 	}
-	unlisted := c.UnlistedStarts(s, []*inventory.Pod{db})
-	if len(unlisted) != 1 || unlisted[0].UID != "uid-1" || unlisted[0].DisplayName() != "default/web" || unlisted[0].Kind() != inventory.KindOther {
+	unlisted := c.UnlistedStarts(s, []*Pod{db})
+	if len(unlisted) != 1 || unlisted[0].UID != "uid-1" || unlisted[0].DisplayName() != "default/web" || unlisted[0].Kind() != KindOther {
 		t.Errorf("%+v", unlisted)
 	}
-	hidden := &Reader{Proc: proc.FS(root), Server: cri.Server{}}
+	hidden := &Reader{Asker: owners.Asker{Procs: proc.FS(root)}, Server: cri.Server{}}
 	if s := hidden.Scan(t.Context()); s.hidden == nil || len(s.helpers) > 0 {
 		t.Errorf("without a server: %+v", s)
 	}
@@ -132,7 +132,7 @@ func TestWaitsThatEndAreNoHang(t *testing.T) {
 		time.AfterFunc(300*time.Millisecond, func() {
 			fakeProcess(t, root, 22, 10, "runc", 'S', map[string]string{"task/22/wchan": "0"})
 		})
-		c := &Reader{Proc: proc.FS(root), Server: cri.Server{PID: 10}, Now: time.Now}
+		c := &Reader{Asker: owners.Asker{Procs: proc.FS(root)}, Server: cri.Server{PID: 10}, Now: time.Now}
 		got := map[int]string{}
 		for _, h := range c.Scan(t.Context()).helpers {
 			got[h.PID] = fmt.Sprint(h.Blocked, h.WaitChannel)

@@ -49,7 +49,7 @@ func specContainers(p *v1.Pod) []Container {
 	return all
 }
 
-func specContainer(c *v1.Container, kind Kind) Container {
+func specContainer(c *v1.Container, kind ContainerKind) Container {
 	to := Container{
 		Name: c.Name, Kind: kind, Image: c.Image, State: Waiting, Command: c.Command, Args: c.Args,
 		Requests: amounts(c.Resources.Requests), Limits: amounts(c.Resources.Limits),

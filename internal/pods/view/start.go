@@ -12,21 +12,20 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // IsStarting reports whether the pod should run and does not, or is not ready.
 func (f *Pod) IsStarting() bool {
-	switch w := f.Worker; {
-	case w != nil && (w.Stopped || w.Terminating() || w.Finished()), f.Terminating(), f.Status == pod.StatusTerminating:
+	switch w := &f.Worker; {
+	case f.Manager != nil && (w.Stopped || w.Terminating() || w.Finished()), f.IsEnding(), f.Status == pod.StatusTerminating:
 		return false
-	case w != nil && w.Rejected != "", slices.ContainsFunc(f.Containers, func(c Container) bool { return c.Broken().IsBroken() }):
+	case w.Rejected != "", slices.ContainsFunc(f.Containers, func(c Container) bool { return c.Broken().IsBroken() }):
 		return true
 	case f.Phase == string(v1.PodSucceeded), f.Phase == string(v1.PodFailed), f.Phase == string(pod.PhaseExited):
 		return false
-	case w == nil && f.By != inventory.OwnedByKubelet:
+	case f.Manager == nil && f.Ownership() != OwnedByKubelet:
 		return f.unstarted()
-	case w != nil && w.NotReady != "":
+	case w.NotReady != "":
 		return true
 	}
 	return len(f.Containers) == 0 || f.Pending() != nil
@@ -106,20 +105,20 @@ func (f *Pod) isUp(c *Container) bool {
 
 // UnlistedStarts returns the pods of which the runtime lists nothing: those that the kubelet
 // desires, and those for which a process below the runtime works.
-func (r *Reader) UnlistedStarts(s Scan, listed []*inventory.Pod) []*inventory.Pod {
+func (r *Reader) UnlistedStarts(s Scan, listed []*Pod) []*Pod {
 	known := map[types.UID]bool{}
 	for _, p := range listed {
 		known[p.GivenUID()] = true
 	}
-	var found []*inventory.Pod
+	var found []*Pod
 	if r.kubelet != nil {
 		for _, object := range r.kubelet.Pods {
 			if known[object.UID] || object.DeletionTimestamp != nil || pod.IsTerminal(object.Status.Phase) {
 				continue
 			}
 			known[object.UID] = true
-			found = append(found, &inventory.Pod{
-				UID: object.UID, Namespace: object.Namespace, Name: object.Name, Object: object,
+			found = append(found, &Pod{
+				Metadata: Metadata{UID: object.UID, Namespace: object.Namespace, Name: object.Name}, Object: object,
 				Verdict: owners.Verdict{Relation: owners.Desires, Kind: owners.ByKubelet, Source: r.kubelet.Source},
 			})
 		}
@@ -129,14 +128,14 @@ func (r *Reader) UnlistedStarts(s Scan, listed []*inventory.Pod) []*inventory.Po
 			continue // a shim may be another runtime's
 		}
 		known[h.pod.UID] = true
-		found = append(found, &inventory.Pod{UID: h.pod.UID, Namespace: h.pod.Namespace, Name: h.pod.Name})
+		found = append(found, &Pod{Metadata: Metadata{UID: h.pod.UID, Namespace: h.pod.Namespace, Name: h.pod.Name}})
 	}
 	return found
 }
 
 // Starts returns those of the pods that should run and do not, nil for the others, with what is
 // seen of their start.
-func (r *Reader) Starts(ctx context.Context, s Scan, pods []*inventory.Pod) []*Pod {
+func (r *Reader) Starts(ctx context.Context, s Scan, pods []*Pod) []*Pod {
 	found := make([]*Pod, len(pods))
 	var asked []int
 	broken := r.BrokenProcesses(ctx, pods)
@@ -164,7 +163,7 @@ func (r *Reader) Starts(ctx context.Context, s Scan, pods []*inventory.Pod) []*P
 
 // mayBeStarting reports whether a pod needs a closer look: not one all of whose containers are
 // ready, or that has ended.
-func mayBeStarting(p *inventory.Pod) bool {
+func mayBeStarting(p *Pod) bool {
 	d := p.Display()
 	switch {
 	case p.Terminating():
@@ -185,21 +184,21 @@ func mayBeStarting(p *inventory.Pod) bool {
 func (r *Reader) addStart(ctx context.Context, f *Pod, s Scan) {
 	f.Hidden = s.hidden
 	for _, h := range s.helpers {
-		if isOfPod(&h, f.Listed) {
+		if isOfPod(&h, f) {
 			f.Processes = append(f.Processes, h.Process)
 		}
 	}
 	if f.Sandbox != nil && f.Sandbox.PID != 0 && s.hidden == nil {
-		f.Frozen = FrozenBy(r.Proc, r.Cgroups, f.Sandbox.PID)
+		f.Frozen = FrozenBy(r.Procs, r.Cgroups, f.Sandbox.PID)
 	}
 	for i := range f.Containers {
 		f.Frozen = cmp.Or(f.Frozen, f.Containers[i].Frozen)
 	}
-	f.Paths = r.paths.check(ctx, r.rootOf(f.Listed), f.Volumes)
+	f.Paths = r.paths.check(ctx, r.rootOf(f), f.Volumes)
 }
 
 // isOfPod reports whether a process works for the pod.
-func isOfPod(h *helper, p *inventory.Pod) bool {
+func isOfPod(h *helper, p *Pod) bool {
 	switch {
 	case h.Role == RoleMount:
 		return p.UID != "" && slices.ContainsFunc(h.Command, func(a string) bool { return strings.Contains(a, string(p.GivenUID())) })
@@ -212,14 +211,14 @@ func isOfPod(h *helper, p *inventory.Pod) bool {
 }
 
 // rootOf returns the root directory of the pod's owner, by which podctl sees its paths.
-func (r *Reader) rootOf(p *inventory.Pod) string {
+func (r *Reader) rootOf(p *Pod) string {
 	if r.Recorded {
-		return string(r.Proc) // which has no files of the host
+		return string(r.Procs) // which has no files of the host
 	}
-	if p.Kind() != inventory.KindKubelet || r.kubelet == nil || r.kubelet.Process == nil {
+	if p.Kind() != KindKubelet || r.kubelet == nil || r.kubelet.Process == nil {
 		return "/"
 	}
-	return r.Proc.Root(r.kubelet.Process.PID)
+	return r.Procs.Root(r.kubelet.Process.PID)
 }
 
 // networkNotReady returns why the runtime's network does not work, "" if it does or that is
@@ -238,7 +237,7 @@ func (r *Reader) networkNotReady(ctx context.Context) string {
 }
 
 // holdersOf returns the listed pods by the ids of their sandboxes and containers.
-func holdersOf(pods []*inventory.Pod) map[string]string {
+func holdersOf(pods []*Pod) map[string]string {
 	names := map[string]string{}
 	for _, p := range pods {
 		if p.Runtime == nil {
@@ -253,19 +252,19 @@ func holdersOf(pods []*inventory.Pod) map[string]string {
 
 // readKubeletLog adds what the kubelet logged about its pods.
 func (r *Reader) readKubeletLog(ctx context.Context, found []*Pod) {
-	ofKubelet := func(p *Pod) bool { return p != nil && p.By == inventory.OwnedByKubelet && p.Metadata.UID != "" }
-	if r.Log == nil || r.kubelet == nil || r.kubelet.Process == nil || !slices.ContainsFunc(found, ofKubelet) {
+	ofKubelet := func(p *Pod) bool { return p != nil && p.Ownership() == OwnedByKubelet && p.UID != "" }
+	if r.ProcessLog == nil || r.kubelet == nil || r.kubelet.Process == nil || !slices.ContainsFunc(found, ofKubelet) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, layerTimeout)
 	defer cancel()
-	text, err := r.Log(ctx, r.kubelet.Process.PID)
+	text, err := r.ProcessLog(ctx, r.kubelet.Process.PID)
 	if err != nil {
 		return
 	}
 	for line := range strings.Lines(string(text)) {
 		for _, p := range found {
-			if ofKubelet(p) && strings.Contains(line, p.Metadata.UID) {
+			if ofKubelet(p) && strings.Contains(line, string(p.UID)) {
 				p.KubeletLog = append(p.KubeletLog, line)
 			}
 		}

@@ -87,8 +87,9 @@ func startedAt(began, sandbox time.Time, runs []run) *Started {
 
 // addStarted adds how long the start of the pod took, if all of its containers run in its
 // newest sandbox, as their first runs.
-func (s *Sources) addStarted(f *Pod) {
-	if s.Status == nil || len(s.Status.Sandboxes) == 0 || s.Status.Sandboxes[0].State != pod.Running {
+func (s *Sources) addStarted() {
+	f := s.Pod
+	if s.RuntimeStatus == nil || len(s.RuntimeStatus.Sandboxes) == 0 || s.RuntimeStatus.Sandboxes[0].State != pod.Running {
 		return
 	}
 	var runs []run
@@ -97,7 +98,7 @@ func (s *Sources) addStarted(f *Pod) {
 		if ct.Kind == KindEphemeral {
 			continue
 		}
-		r := s.Status.ContainerByID(ct.ID)
+		r := s.RuntimeStatus.ContainerByID(ct.ID)
 		ended := ct.Kind == KindInit && ct.End != nil
 		if r == nil || ct.Attempt != 0 || ct.Starting || !ended && ct.State != Running {
 			return
@@ -106,7 +107,7 @@ func (s *Sources) addStarted(f *Pod) {
 	}
 	// The runtime's clock decides the order: a kubelet starts sidecars among init containers.
 	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(a.created.UnixNano(), b.created.UnixNano()) })
-	if s.Worker != nil {
+	if s.Manager != nil {
 		var inits time.Duration
 		for _, r := range runs {
 			if r.init {
@@ -121,7 +122,7 @@ func (s *Sources) addStarted(f *Pod) {
 	if s.Object != nil && s.Object.Status.StartTime != nil {
 		began = s.Object.Status.StartTime.Time
 	}
-	f.Started = startedAt(began, s.Status.Sandboxes[0].CreatedAt, runs)
+	f.Started = startedAt(began, s.RuntimeStatus.Sandboxes[0].CreatedAt, runs)
 }
 
 // Text is "in 1.9 s: volumes 0.1, sandbox and network 1.5, pull 0, create 0.2, start 0.1".

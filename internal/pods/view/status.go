@@ -19,8 +19,8 @@ func (o *Sources) containers() []Container {
 	if o.Object != nil {
 		all = specContainers(o.Object)
 	}
-	if o.Pod.Runtime != nil {
-		for _, c := range slices.Backward(o.Pod.Runtime.Containers) { // oldest first
+	if o.Runtime != nil {
+		for _, c := range slices.Backward(o.Runtime.Containers) { // oldest first
 			if !slices.ContainsFunc(all, func(known Container) bool { return known.Name == c.Name }) {
 				all = append(all, Container{Name: c.Name})
 			}
@@ -39,31 +39,31 @@ func (o *Sources) containers() []Container {
 // addListed adds what the runtime lists about the newest attempt: all that is known if its
 // status cannot be read.
 func (o *Sources) addListed(c *Container) {
-	if o.Pod.Runtime == nil {
+	if o.Runtime == nil {
 		return
 	}
-	i := slices.IndexFunc(o.Pod.Runtime.Containers, func(l *pod.Container) bool { return l.Name == c.Name })
+	i := slices.IndexFunc(o.Runtime.Containers, func(l *pod.Container) bool { return l.Name == c.Name })
 	if i < 0 {
 		return
 	}
-	l := o.Pod.Runtime.Containers[i]
+	l := o.Runtime.Containers[i]
 	c.ID, c.Attempt, c.Image, c.ImageID = l.ID, l.Attempt, cmp.Or(c.Image, l.Image), l.ImageID
 	c.Restarts, c.PID, c.State = int32(l.Attempt), o.Details[l.ID].PID, stateOf(l.State)
 }
 
 // addOtherRuns adds older attempts that run, too.
 func (o *Sources) addOtherRuns(c *Container) {
-	if o.Pod.Runtime == nil {
+	if o.Runtime == nil {
 		return
 	}
-	_, superseded := o.Pod.Runtime.Superseded()
+	_, superseded := o.Runtime.Superseded()
 	for _, l := range superseded {
 		if l.Name != c.Name {
 			continue
 		}
 		a := Attempt{ID: l.ID, Attempt: l.Attempt, State: stateOf(l.State), CreatedAt: l.CreatedAt, PID: o.Details[l.ID].PID}
-		if o.Status != nil {
-			if s := o.Status.ContainerByID(l.ID); s != nil {
+		if o.RuntimeStatus != nil {
+			if s := o.RuntimeStatus.ContainerByID(l.ID); s != nil {
 				a.StartedAt = s.StartedAt
 			}
 		}
@@ -86,11 +86,11 @@ func stateOf(s pod.State) string {
 
 // addRuntime adds the runtime's status of the newest attempts.
 func (o *Sources) addRuntime(c *Container) {
-	if o.Status == nil {
+	if o.RuntimeStatus == nil {
 		return
 	}
 	var attempts []*pod.ContainerStatus
-	for _, s := range o.Status.Containers { // newest first
+	for _, s := range o.RuntimeStatus.Containers { // newest first
 		if s.Name == c.Name {
 			attempts = append(attempts, s)
 		}
@@ -148,7 +148,7 @@ func (o *Sources) addOwner(c *Container) {
 		return
 	}
 	c.Restarts, c.Ready, c.Started = max(c.Restarts, s.RestartCount), &s.Ready, s.Started
-	if r := s.State.Running; r != nil && o.Pod.Runtime == nil { // the runtime did not answer
+	if r := s.State.Running; r != nil && o.Runtime == nil { // the runtime did not answer
 		c.State, c.StartedAt = Running, r.StartedAt.Time
 	}
 	c.Starting = s.State.Waiting != nil && c.State == Running && c.PostStart != ""
@@ -171,7 +171,7 @@ func (o *Sources) addOwner(c *Container) {
 
 // addBackOff adds when a container that waits is started again.
 func (o *Sources) addBackOff(c *Container) {
-	if o.Worker != nil {
+	if o.Manager != nil {
 		for _, w := range o.Worker.Waiting {
 			if w.Container == c.Name && w.Reason == c.Reason {
 				c.RetryAt, c.BackOffSeconds = w.RetryAt, w.BackOffSeconds
@@ -219,7 +219,7 @@ func kubeletBackOff(message string) (time.Duration, bool) {
 
 // addProbes adds the last results of the probes that do not pass.
 func (o *Sources) addProbes(c *Container) {
-	if o.Worker == nil {
+	if o.Manager == nil {
 		return
 	}
 	for _, u := range o.Worker.Unready {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -42,18 +41,18 @@ func (v *facts) overdue() bool { return v.Ending.GraceLeft != nil && *v.Ending.G
 
 // asked reports whether the pod is known to be terminating.
 func (v *facts) asked() bool {
-	return v.Worker != nil || v.Ending.KubeletTerminates || v.StopRecorded()
+	return v.Manager != nil || v.Ending.KubeletTerminates || v.StopRecorded()
 }
 
 func suspendedOwner(v *facts) finding {
-	if v.By != inventory.OwnedBySuspended || !v.StopRecorded() {
+	if v.Ownership() != view.OwnedBySuspended || !v.StopRecorded() {
 		return finding{}
 	}
-	return state("its owner, podctl %s (pid %d), is suspended (state T) while it terminates the pod", v.Owner.Instance, v.OwnerPID).try(fmt.Sprintf("kill -CONT %d", v.OwnerPID))
+	return state("its owner, podctl %s (pid %d), is suspended (state T) while it terminates the pod", v.Owner.Instance, v.Verdict.Process.PID).try(fmt.Sprintf("kill -CONT %d", v.Verdict.Process.PID))
 }
 
 func waitsForLock(v *facts) finding {
-	if v.Worker == nil || len(v.Worker.Locks) == 0 || v.now.Sub(v.Worker.Locks[0].Since) < slowLock {
+	if len(v.Worker.Locks) == 0 || v.now.Sub(v.Worker.Locks[0].Since) < slowLock {
 		return finding{}
 	}
 	l := v.Worker.Locks[0]
@@ -70,9 +69,6 @@ func waitsForLock(v *facts) finding {
 }
 
 func slowStop(v *facts) finding {
-	if v.Worker == nil {
-		return finding{}
-	}
 	for _, c := range v.Worker.Calls {
 		took, limit := v.now.Sub(c.Since), slowCall
 		if c.Method == "StopContainer" || c.Method == execSync {
@@ -113,7 +109,7 @@ func heldNetwork(v *facts) finding {
 		f := state("the runtime cannot stop or remove its sandbox").try(v.askRuntime()...)
 		f.layer, f.sure = LayerRuntime, Observed
 		return f
-	case v.Worker == nil && (e.KubeletTerminates || v.By == inventory.OwnedByOther) && e.NetworkHeld:
+	case v.Manager == nil && (e.KubeletTerminates || v.Ownership() == view.OwnedByOther) && e.NetworkHeld:
 		return state("its sandbox has stopped, the pod's network has not been torn down").try(v.checkNetwork()...)
 	}
 	return finding{}
@@ -130,7 +126,7 @@ func heldVolumes(v *facts) finding {
 	case v.failedIn(event.LayerVolume):
 	case v.failedIn(event.LayerHost) && len(e.Mounts) > 0:
 		f.sure = Likely
-	case v.Worker == nil && v.By == inventory.OwnedByKubelet && e.KubeletTerminates && !e.SandboxReady && len(e.Mounts) > 0:
+	case v.Manager == nil && v.Ownership() == view.OwnedByKubelet && e.KubeletTerminates && !e.SandboxReady && len(e.Mounts) > 0:
 		if e.Sandbox != "" {
 			f.sure = Likely
 		}
@@ -151,16 +147,16 @@ const keepsTask = "cannot delete running task"
 // failedWorker examines the process that terminates the pod.
 func failedWorker(v *facts) finding {
 	e := &v.Ending
-	switch w := v.Worker; {
-	case v.By == inventory.OwnedByExited:
-		return state("its owner, podctl %s, exited while it terminated the pod", v.Owner.Instance).try("podctl rm " + v.Name)
+	switch w := &v.Worker; {
+	case v.Ownership() == view.OwnedByExited:
+		return state("its owner, podctl %s, exited while it terminated the pod", v.Owner.Instance).try("podctl rm " + v.CLIName())
 	case v.StopRecorded():
 		return state("its owner, podctl %s, was terminating the pod, and does not answer", v.Owner.Instance).try("podctl doctor").likely()
-	case w == nil && !e.SandboxReady && len(e.Containers) > 0:
+	case v.Manager == nil && !e.SandboxReady && len(e.Containers) > 0:
 		f := state("its sandbox has stopped, its containers have not").try(v.orForce()...)
 		f.layer = LayerRuntime
 		return f
-	case w == nil:
+	case v.Manager == nil:
 	case strings.Contains(e.LastError.Text, keepsTask):
 		f := state("containerd does not remove a container that has exited: it still has a task for it, which only a restart of containerd ends").try("systemctl restart containerd")
 		f.layer = LayerRuntime
@@ -186,7 +182,7 @@ func failedWorker(v *facts) finding {
 
 func hiddenProcesses(v *facts) finding {
 	for _, c := range v.Ending.Containers {
-		if c.PID != 0 && c.Hidden && (v.overdue() || v.Worker == nil) {
+		if c.PID != 0 && c.Hidden && (v.overdue() || v.Manager == nil) {
 			return state("the processes of %s are not visible from here: podctl runs in another PID namespace than the runtime, or without permission", c.Name).
 				try("run podctl terminating as root in the runtime's PID namespace")
 		}
@@ -225,11 +221,11 @@ func lateKubelet(v *facts) finding {
 // kubelet, which removes them itself once their processes have exited.
 func (v *facts) force() []string {
 	switch {
-	case v.By.IsPodctl():
-		return []string{"podctl rm --force " + v.Name}
-	case v.By == inventory.OwnedByOther && v.Ending.Sandbox != "":
+	case v.Ownership().IsPodctl():
+		return []string{"podctl rm --force " + v.CLIName()}
+	case v.Ownership() == view.OwnedByOther && v.Ending.Sandbox != "":
 		return []string{"crictl rmp --force " + pod.ShortID(v.Ending.Sandbox)}
-	case v.By == inventory.OwnedByKubelet:
+	case v.Ownership() == view.OwnedByKubelet:
 		for _, c := range v.Ending.Containers {
 			if c.Known() && !c.Gone && !c.Process.State.Ended() {
 				return []string{fmt.Sprintf("kill -KILL %d", c.PID)}
@@ -242,7 +238,7 @@ func (v *facts) force() []string {
 // orForceShim returns commands, and the last resort for a shim that does not
 // work after them: SIGKILL does not reach the runtime through it.
 func (v *facts) orForceShim(shim proc.Process, first ...string) []string {
-	if v.By.IsPodctl() {
+	if v.Ownership().IsPodctl() {
 		return v.orForce(first...)
 	}
 	return withKillShim(shim, first...)
@@ -264,8 +260,8 @@ func (v *facts) orForce(first ...string) []string { return append(first, v.force
 // hurry ends a grace period early.
 func (v *facts) hurry(c *view.ContainerProcess) []string {
 	switch {
-	case v.By == inventory.OwnedByPodctl:
-		return []string{"podctl stop --grace-period 1 " + v.Name}
+	case v.Ownership() == view.OwnedByPodctl:
+		return []string{"podctl stop --grace-period 1 " + v.CLIName()}
 	case c.PID != 0 && c.Known():
 		return []string{fmt.Sprintf("kill -KILL %d", c.PID)}
 	}

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -29,7 +30,7 @@ var (
 
 // ended is what is seen of a pod that is being terminated.
 type ended struct {
-	Owner                               inventory.Ownership
+	Owner                               view.Ownership
 	OwnerPID                            int
 	OwnerName, Name                     string
 	Worker                              *control.Worker
@@ -44,14 +45,35 @@ type ended struct {
 }
 
 func (e ended) pod() *view.Pod {
-	p := &view.Pod{Worker: e.Worker, Owner: view.Owner{Instance: e.OwnerName}, Seen: view.Seen{By: e.Owner, OwnerPID: e.OwnerPID, Name: e.Name, Server: e.Server, Ending: view.Ending{
+	p := &view.Pod{Metadata: view.Metadata{Namespace: "default", Name: e.Name}, Owner: view.Owner{Instance: e.OwnerName}, Server: e.Server, Ending: view.Ending{
 		KubeletTerminates: e.KubeletTerminates, Unnamed: e.Unnamed, Counted: e.Counted, Requested: e.Requested, GraceLeft: e.GraceLeft,
 		Containers: e.Containers, Sandbox: e.Sandbox, SandboxReady: e.SandboxReady, NetworkHeld: e.NetworkHeld, Mounts: e.Mounts,
-	}}}
+	}}
+	own(p, e.Owner)
+	p.Verdict.Process.PID = e.OwnerPID
 	if e.Worker != nil {
-		p.Ending.LastError = e.Worker.LastError
+		p.Manager, p.Worker, p.Ending.LastError = &control.Process{}, *e.Worker, e.Worker.LastError
 	}
 	return p
+}
+
+// own makes a pod one of an owner.
+func own(p *view.Pod, by view.Ownership) {
+	p.Manager, p.Runtime, p.Creator, p.Verdict = nil, nil, "", owners.Verdict{}
+	switch by {
+	case view.OwnedByPodctl:
+		p.Manager = &control.Process{}
+		return
+	case view.OwnedByKubelet:
+		p.Verdict.Kind = owners.ByKubelet
+	case view.OwnedBySilent, view.OwnedBySuspended, view.OwnedByExited:
+		p.Runtime, p.Creator = &pod.Pod{}, "agent"
+		if by != view.OwnedByExited {
+			p.Verdict.Kind, p.Verdict.Process.Stopped = owners.ByPodctl, by == view.OwnedBySuspended
+		}
+	case view.OwnedByOther:
+	}
+	p.Worker = control.Worker{}
 }
 
 // ends is the worker of a pod that is being terminated.
@@ -118,20 +140,20 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			LayerProcess, "handles SIGTERM, asked for 2s ago", "podctl stop --grace-period 1 default/db"},
 		{"TERM handled for a second", ended{Worker: calls("StopContainer", "db", time.Second), Requested: now.Add(-time.Second), GraceLeft: &within, Containers: db(handles, shim)}, LayerNone, "", ""},
 		{"a handler for TERM, which is not sent yet", ended{Worker: ends(nil), Requested: now.Add(-40 * time.Second), GraceLeft: &within, Containers: db(handles, shim)}, LayerNone, "", ""},
-		{"a suspended owner", ended{Owner: inventory.OwnedBySuspended, OwnerPID: 4711, OwnerName: "agent", Requested: now.Add(-40 * time.Second), GraceLeft: &within, Containers: db(handles, shim)},
+		{"a suspended owner", ended{Owner: view.OwnedBySuspended, OwnerPID: 4711, OwnerName: "agent", Requested: now.Add(-40 * time.Second), GraceLeft: &within, Containers: db(handles, shim)},
 			LayerWorker, "its owner, podctl agent (pid 4711), is suspended (state T) while it terminates the pod", "kill -CONT 4711"},
 		{"TERM ignored while the preStop hook runs", ended{Worker: calls("ExecSync", "db", 4*time.Second), GraceLeft: &within, Containers: db(ignores, shim)},
 			LayerHook, "the preStop hook of db has been running for 4s; SIGTERM follows it", "podctl stop --grace-period 1 default/db"},
-		{"TERM ignored in a kubelet's pod", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: db(ignores, shim)},
+		{"TERM ignored in a kubelet's pod", ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: db(ignores, shim)},
 			LayerProcess, "ignores SIGTERM", "kill -KILL 8812"},
-		{"preStop hook in a kubelet's pod", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: having(db(ignores, shim), func(c *view.ContainerProcess) {
+		{"preStop hook in a kubelet's pod", ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: having(db(ignores, shim), func(c *view.ContainerProcess) {
 			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sleep"}
 		})}, LayerHook, "sleep (pid 9001) was started by an exec in db, probably as its preStop hook", "kill -KILL 8812"},
-		{"a kubelet's pod during its grace period", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: having(db(asleep, shim), func(c *view.ContainerProcess) {
+		{"a kubelet's pod during its grace period", ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: having(db(asleep, shim), func(c *view.ContainerProcess) {
 			grace := time.Minute
 			c.Grace = &grace
 		})}, LayerNone, "the kubelet terminates it, and db has not exited; its grace period is 1m0s", ""},
-		{"an exec in a kubelet's pod that runs on", ended{Owner: inventory.OwnedByKubelet, SandboxReady: true, Containers: having(db(ignores, shim), func(c *view.ContainerProcess) {
+		{"an exec in a kubelet's pod that runs on", ended{Owner: view.OwnedByKubelet, SandboxReady: true, Containers: having(db(ignores, shim), func(c *view.ContainerProcess) {
 			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sh"}
 		})}, LayerNone, "", ""},
 		{"D, past its grace", ended{Worker: ends(nil), GraceLeft: &over, Containers: having(db(proc.Process{State: proc.Uninterruptible}, shim), func(c *view.ContainerProcess) { c.WaitChannel = "nfs_wait" })},
@@ -139,7 +161,7 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		{"D for a moment, within its grace", ended{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Uninterruptible}, shim)}, LayerNone, "", ""},
 		{"D with a pending SIGKILL", ended{Containers: db(proc.Process{State: proc.Uninterruptible, Pending: sigKILL}, shim), SandboxReady: true},
 			LayerProcess, "is in uninterruptible sleep", "cat /proc/8812/stack"},
-		{"frozen", ended{Owner: inventory.OwnedByKubelet, SandboxReady: true, Containers: having(db(proc.Process{State: proc.Uninterruptible, Pending: sigKILL}, shim), func(c *view.ContainerProcess) {
+		{"frozen", ended{Owner: view.OwnedByKubelet, SandboxReady: true, Containers: having(db(proc.Process{State: proc.Uninterruptible, Pending: sigKILL}, shim), func(c *view.ContainerProcess) {
 			c.Frozen = "/sys/fs/cgroup/freezer/kubepods/pod1/freezer.state"
 		})}, LayerCgroup, "db (pid 8812) is frozen by the cgroup /sys/fs/cgroup/freezer/kubepods/pod1/freezer.state", "echo THAWED > /sys/fs/cgroup/freezer/kubepods/pod1/freezer.state"},
 		{"frozen, cgroup v2", ended{Worker: ends(nil), Containers: having(db(asleep, shim), func(c *view.ContainerProcess) { c.Frozen = "/sys/fs/cgroup/pod1/cgroup.freeze" })},
@@ -156,12 +178,12 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7"},
 		{"the shim of podctl's pod is stopped, and its rm --force waits for it", ended{Worker: ends(nil), Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped, Comm: "containerd-shim"})},
 			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7 · kill -KILL 7"},
-		{"the shim of a kubelet's pod is stopped", ended{Owner: inventory.OwnedByKubelet, SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped, Comm: "containerd-shim"})},
+		{"the shim of a kubelet's pod is stopped", ended{Owner: view.OwnedByKubelet, SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped, Comm: "containerd-shim"})},
 			LayerShim, "the shim of db (pid 7) is stopped", "kill -CONT 7 · kill -KILL 7"},
-		{"runc kill hangs", ended{Owner: inventory.OwnedByKubelet, SandboxReady: true, Containers: having(db(asleep, shim), func(c *view.ContainerProcess) {
+		{"runc kill hangs", ended{Owner: view.OwnedByKubelet, SandboxReady: true, Containers: having(db(asleep, shim), func(c *view.ContainerProcess) {
 			c.Kill, c.KillAge = proc.Process{PID: 400, Comm: "runc"}, 12*time.Second
 		})}, LayerShim, "the shim of db waits for runc (pid 400), which has been sending the signal for 12s", "cat /proc/400/stack"},
-		{"without its shim", ended{Owner: inventory.OwnedByKubelet, Containers: db(proc.Process{State: proc.Sleeping, Parent: 1}, proc.Process{})},
+		{"without its shim", ended{Owner: view.OwnedByKubelet, Containers: db(proc.Process{State: proc.Sleeping, Parent: 1}, proc.Process{})},
 			LayerShim, "db (pid 8812) has no shim: its parent is pid 1", "kill -KILL 8812"},
 		{"the runtime does not report a container", ended{Worker: ends(nil), Server: cri.Server{PID: 99, Comm: "containerd"}, Containers: []view.ContainerProcess{{Name: "db", Err: errors.New("no answer within 2s")}}},
 			LayerRuntime, "the runtime does not report the status of db: no answer within 2s", "kill -USR1 99"},
@@ -183,15 +205,15 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			LayerRuntime, "the runtime cannot stop or remove its sandbox", "podctl pleg check"},
 		{"another failure of a pod with volumes", ended{Worker: endFailed(event.LayerContainer), Mounts: []string{"/m"}},
 			LayerWorker, "the last terminate failed", "podctl rm --force default/db"},
-		{"the network of a bare pod is not torn down", ended{Owner: inventory.OwnedByOther, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true},
+		{"the network of a bare pod is not torn down", ended{Owner: view.OwnedByOther, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true},
 			LayerNetwork, "its sandbox has stopped, the pod's network has not been torn down", "crictl inspectp 3f9c1b2a44d0e · crictl rmp --force 3f9c1b2a44d0e"},
-		{"the network of a kubelet's pod is not torn down", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true, Mounts: []string{"/m"}},
+		{"the network of a kubelet's pod is not torn down", ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", NetworkHeld: true, Mounts: []string{"/m"}},
 			LayerNetwork, "the pod's network has not been torn down", "crictl inspectp 3f9c1b2a44d0e"},
-		{"the sandbox of a kubelet's pod runs", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", SandboxReady: true, Mounts: []string{"/m"}}, LayerNone, "", ""},
+		{"the sandbox of a kubelet's pod runs", ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, Sandbox: "3f9c1b2a44d0e77", SandboxReady: true, Mounts: []string{"/m"}}, LayerNone, "", ""},
 		{"still mounted", ended{Worker: endFailed(event.LayerHost), Mounts: []string{"/var/lib/podctl/pods/u/volumes/x"}},
 			LayerVolume, "/var/lib/podctl/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/podctl/pods/u/volumes/x"},
 		{"an unmount fails", ended{Worker: endFailed(event.LayerVolume)}, LayerVolume, "its volumes cannot be unmounted", ""},
-		{"a kubelet's volume is still mounted", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Mounts: []string{"/var/lib/kubelet/pods/u/volumes/x"}},
+		{"a kubelet's volume is still mounted", ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, Mounts: []string{"/var/lib/kubelet/pods/u/volumes/x"}},
 			LayerVolume, "/var/lib/kubelet/pods/u/volumes/x is still mounted", "fuser -vm /var/lib/kubelet/pods/u/volumes/x"},
 		{"the runtime may not signal its process", ended{Worker: ends(func(w *control.Worker) {
 			w.Operation, w.LastError = "", event.Failure{Op: "terminate", Text: "unknown error after kill: runc did not terminate successfully: exit status 1: unable to signal init: permission denied"}
@@ -203,16 +225,16 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			w.LastError = event.Failure{Op: "cleanup", Layer: event.LayerContainer, Text: `remove container 5b4f9f436ef1a: failed to delete containerd container "5b4f": cannot delete running task 5b4f: failed precondition`}
 		})}, LayerRuntime, "it still has a task for it", "systemctl restart containerd"},
 		{"past its grace, without another cause", ended{Worker: ends(nil), GraceLeft: &over}, LayerWorker, "the grace period ended 42s ago, and terminate is still in progress", "podctl rm --force default/db"},
-		{"its podctl exited", ended{Owner: inventory.OwnedByExited, OwnerName: "run-5f2a", Requested: now, SandboxReady: true, Containers: db(asleep, shim)},
+		{"its podctl exited", ended{Owner: view.OwnedByExited, OwnerName: "run-5f2a", Requested: now, SandboxReady: true, Containers: db(asleep, shim)},
 			LayerWorker, "its owner, podctl run-5f2a, exited while it terminated the pod", "podctl rm default/db"},
-		{"containers without a sandbox", ended{Owner: inventory.OwnedByKubelet, Containers: db(asleep, shim)},
+		{"containers without a sandbox", ended{Owner: view.OwnedByKubelet, Containers: db(asleep, shim)},
 			LayerRuntime, "its sandbox has stopped, its containers have not", "kill -KILL 8812"},
-		{"processes of another PID namespace", ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: []view.ContainerProcess{{Name: "db", PID: 8812, Hidden: true}}},
+		{"processes of another PID namespace", ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, SandboxReady: true, Containers: []view.ContainerProcess{{Name: "db", PID: 8812, Hidden: true}}},
 			LayerNone, "the processes of db are not visible from here", "in the runtime's PID namespace"},
 	} {
-		c.facts.Name = "default/db"
+		c.facts.Name = "db"
 		if c.facts.Worker != nil {
-			c.facts.Owner = inventory.OwnedByPodctl
+			c.facts.Owner = view.OwnedByPodctl
 		}
 		got := Ending(c.facts.pod(), now)
 		if got.Layer != c.layer || !strings.Contains(got.Why(now), c.why) || (c.why == "") != (got.Why(now) == "") ||
@@ -222,7 +244,7 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		if (got.Layer == LayerNone) == slices.Contains(StuckLayers(), got.Layer) {
 			t.Errorf("%s: %s is not among the layers that are counted", c.name, got.Layer)
 		}
-		if c.facts.Owner == inventory.OwnedByKubelet && strings.Contains(strings.Join(got.Next, " "), "podctl rm") {
+		if c.facts.Owner == view.OwnedByKubelet && strings.Contains(strings.Join(got.Next, " "), "podctl rm") {
 			t.Errorf("%s: podctl rm refuses a kubelet's pod: %q", c.name, got.Next)
 		}
 	}
@@ -233,7 +255,7 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 func TestKubeletsPodPastItsGracePeriodWaitsForTheRuntime(t *testing.T) {
 	hour, moment := -time.Hour, -5*time.Second
 	overdue := func(left *time.Duration, containers ...view.ContainerProcess) ended {
-		return ended{Owner: inventory.OwnedByKubelet, Name: "default/db", KubeletTerminates: true, SandboxReady: true, Sandbox: "3f9c1b2a44d0e77", GraceLeft: left, Containers: containers}
+		return ended{Owner: view.OwnedByKubelet, Name: "db", KubeletTerminates: true, SandboxReady: true, Sandbox: "3f9c1b2a44d0e77", GraceLeft: left, Containers: containers}
 	}
 	for _, c := range []struct {
 		name       string
@@ -267,10 +289,10 @@ func TestAMountIsTheObservedCauseOnlyIfNothingElseIsLeft(t *testing.T) {
 		facts ended
 		want  Confidence
 	}{
-		"the unmount fails":       {ended{Owner: inventory.OwnedByPodctl, Worker: endFailed(event.LayerVolume), Mounts: mounts}, Observed},
-		"a directory is not gone": {ended{Owner: inventory.OwnedByPodctl, Worker: endFailed(event.LayerHost), Mounts: mounts}, Likely},
-		"a kubelet's, no sandbox": {ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Mounts: mounts}, Observed},
-		"a kubelet's, a sandbox":  {ended{Owner: inventory.OwnedByKubelet, KubeletTerminates: true, Sandbox: "s1", Mounts: mounts}, Likely},
+		"the unmount fails":       {ended{Owner: view.OwnedByPodctl, Worker: endFailed(event.LayerVolume), Mounts: mounts}, Observed},
+		"a directory is not gone": {ended{Owner: view.OwnedByPodctl, Worker: endFailed(event.LayerHost), Mounts: mounts}, Likely},
+		"a kubelet's, no sandbox": {ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, Mounts: mounts}, Observed},
+		"a kubelet's, a sandbox":  {ended{Owner: view.OwnedByKubelet, KubeletTerminates: true, Sandbox: "s1", Mounts: mounts}, Likely},
 	} {
 		if got := Ending(c.facts.pod(), now); got.Layer != LayerVolume || got.Confidence != c.want {
 			t.Errorf("%s: %+v", name, got)
@@ -330,15 +352,15 @@ func TestPodWithoutPodctlIsTerminatingOnEvidenceOnly(t *testing.T) {
 		"sandbox stopped, containers run":   {ended{Containers: db(asleep, shim)}, true},
 		"process gone":                      {ended{SandboxReady: true, Containers: having(db(proc.Process{}, proc.Process{}), func(c *view.ContainerProcess) { c.Gone = true })}, true},
 		"the network is not torn down":      {ended{KubeletTerminates: true, Sandbox: "s1", NetworkHeld: true}, true},
-		"a bare pod, network not torn down": {ended{Owner: inventory.OwnedByOther, Sandbox: "s1", NetworkHeld: true}, true},
+		"a bare pod, network not torn down": {ended{Owner: view.OwnedByOther, Sandbox: "s1", NetworkHeld: true}, true},
 		"SIGTERM pending":                   {ended{SandboxReady: true, Containers: db(proc.Process{Pending: sigTERM}, shim)}, true},
 		"shim stopped":                      {ended{SandboxReady: true, Containers: db(asleep, proc.Process{PID: 7, State: proc.Stopped})}, true},
 		"runc kill":                         {ended{SandboxReady: true, Containers: having(db(asleep, shim), func(c *view.ContainerProcess) { c.Kill.PID = 400 })}, true},
-		"stop on record, podctl gone":       {ended{Owner: inventory.OwnedByExited, Requested: now, SandboxReady: true}, true},
-		"nothing on record, podctl gone":    {ended{Owner: inventory.OwnedByExited, SandboxReady: true, Containers: db(asleep, shim)}, false},
-		"exited pod of a kubelet, no hints": {ended{Owner: inventory.OwnedByKubelet}, false},
+		"stop on record, podctl gone":       {ended{Owner: view.OwnedByExited, Requested: now, SandboxReady: true}, true},
+		"nothing on record, podctl gone":    {ended{Owner: view.OwnedByExited, SandboxReady: true, Containers: db(asleep, shim)}, false},
+		"exited pod of a kubelet, no hints": {ended{Owner: view.OwnedByKubelet}, false},
 	} {
-		if got := c.facts.pod().Terminating(); got != c.want {
+		if got := c.facts.pod().IsEnding(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

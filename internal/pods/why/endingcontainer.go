@@ -51,7 +51,7 @@ func brokenShim(v *facts, c *view.ContainerProcess) finding {
 		return state("%s (pid %d) is a zombie: its parent, pid %d, does not wait for it", c.Name, p.PID, p.Parent).try(v.orForceShim(shim, fmt.Sprintf("cat /proc/%d/wchan", shim.PID))...)
 	case p.State.Ended():
 		return state("%s (pid %d) is a zombie: its parent, pid %d, does not wait for it", c.Name, p.PID, p.Parent).try(v.orForceShim(shim)...)
-	case v.Worker == nil && shim.PID == 0 && p.Parent == 1 && !c.Gone:
+	case v.Manager == nil && shim.PID == 0 && p.Parent == 1 && !c.Gone:
 		return state("%s (pid %d) has no shim: its parent is pid 1", c.Name, p.PID).try(v.orForce(fmt.Sprintf("kill -KILL %d", p.PID))...).likely()
 	}
 	return finding{}
@@ -108,7 +108,7 @@ func handlesSignal(v *facts, c *view.ContainerProcess) finding {
 		return finding{}
 	case !p.Caught.Has(signal) || c.Killed(p) || p.Blocked.Has(signal):
 		return finding{}
-	case v.Worker != nil && !slices.ContainsFunc(v.Worker.Calls, func(call control.Call) bool { return call.Method == "StopContainer" && call.Container == c.Name }):
+	case v.Manager != nil && !slices.ContainsFunc(v.Worker.Calls, func(call control.Call) bool { return call.Method == "StopContainer" && call.Container == c.Name }):
 		return finding{} // it has yet to be asked
 	}
 	return state("%s (pid %d) handles %s, asked for %s ago, and runs on; it is killed in %s", c.Name, p.PID, name, age(took), age(*e.GraceLeft)).try(v.hurry(c)...)
@@ -124,9 +124,6 @@ func (v *facts) hookRuns(c *view.ContainerProcess) bool {
 // hookCall returns the exec that the pod's podctl runs in a container, which during termination is
 // its preStop hook; in any container if name is "".
 func (v *facts) hookCall(name string) *control.Call {
-	if v.Worker == nil {
-		return nil
-	}
 	i := slices.IndexFunc(v.Worker.Calls, func(call control.Call) bool { return call.Method == execSync && (name == "" || call.Container == name) })
 	if i < 0 {
 		return nil

@@ -327,7 +327,7 @@ func addCauses(p *view.Pod, now time.Time) {
 			}
 		}
 	}
-	kills := kernelKills(p.KernelLog.Records, killed, p.Metadata.UID)
+	kills := kernelKills(p.KernelLog.Records, killed, string(p.UID))
 	for i := range p.Containers {
 		c := &p.Containers[i]
 		for _, e := range c.Ends() {

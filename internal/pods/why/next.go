@@ -14,13 +14,13 @@ const startingCommand = "podctl starting "
 // nextOf returns what to try, best first: mostly commands. ending are those for a pod that is being
 // terminated.
 func nextOf(f *view.Pod, ending []string) []string {
-	next, name := slices.Clone(ending), f.Name
+	next, name := slices.Clone(ending), f.CLIName()
 	add := func(command string) {
 		if !slices.Contains(next, command) {
 			next = append(next, command)
 		}
 	}
-	if w := f.Worker; w != nil {
+	if w := &f.Worker; f.Manager != nil {
 		if w.Stopped {
 			add("podctl start " + name)
 		}
@@ -29,7 +29,7 @@ func nextOf(f *view.Pod, ending []string) []string {
 		}
 		if w.NotReady != "" && f.Stopping == nil {
 			for _, gate := range unmetGates(f) {
-				add("podctl condition " + pod.DisplayName(f.Metadata.Namespace, f.Metadata.Name) + " " + gate + "=True")
+				add("podctl condition " + f.DisplayName() + " " + gate + "=True")
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
@@ -46,7 +45,7 @@ var stepsOfWaits = map[string]Step{"HostPortInUse": StepHostPort, "DevicesInUse"
 // positionOf returns where the pod is.
 func positionOf(f *view.Pod) position {
 	c := f.Pending()
-	if w := f.Worker; w != nil {
+	if w := &f.Worker; f.Manager != nil {
 		switch s := &w.Start; {
 		case w.Rejected != "" && w.HostPort != nil:
 			return position{step: StepHostPort, since: desiredSince(f)}
@@ -69,7 +68,7 @@ func positionOf(f *view.Pod) position {
 	switch {
 	case f.ReadySandbox() == nil:
 		return position{step: beforeSandbox(f), since: desiredSince(f)}
-	case c == nil && f.By != inventory.OwnedByKubelet && len(f.Containers) == 0:
+	case c == nil && f.Ownership() != view.OwnedByKubelet && len(f.Containers) == 0:
 		return position{step: StepCreate, since: f.ReadySandbox().CreatedAt}
 	case c == nil:
 		return position{step: StepReadiness, since: desiredSince(f)}
@@ -153,11 +152,11 @@ func beforeSandbox(f *view.Pod) Step {
 // desiredSince returns the time since which the pod should run, zero if that is not known.
 func desiredSince(f *view.Pod) time.Time {
 	switch {
-	case f.Worker != nil && !f.Worker.Start.Began.IsZero() && f.Worker.Start.Ended.IsZero():
+	case f.Manager != nil && !f.Worker.Start.Began.IsZero() && f.Worker.Start.Ended.IsZero():
 		return f.Worker.Start.Began
 	case !f.StartTime.IsZero():
 		return f.StartTime
-	case f.Worker != nil:
+	case f.Manager != nil:
 		return f.Worker.Since
 	}
 	return time.Time{}

@@ -96,9 +96,9 @@ type facts struct {
 // target names the container of the position on a command line, or the pod.
 func (v *facts) target() string {
 	if v.position.container == nil {
-		return v.Name
+		return v.CLIName()
 	}
-	return v.Name + "/" + v.position.container.Name
+	return v.CLIName() + "/" + v.position.container.Name
 }
 
 func (v *facts) containerName() string {
@@ -152,7 +152,7 @@ func (v *facts) decide(rules []rule) Verdict {
 func Complete(p *view.Pod, now time.Time) {
 	addCauses(p, now)
 	var ending []string
-	if p.Terminating() {
+	if p.IsEnding() {
 		v := Ending(p, now)
 		p.Stopping = &view.Stopping{Since: p.Ending.Requested, Layer: string(v.Layer), Confidence: string(v.Confidence), Why: v.Why(now)}
 		if left := p.Ending.GraceLeft; left != nil {

@@ -66,7 +66,7 @@ func stoppedShim(v *facts) finding {
 func goneProcess(v *facts) finding {
 	for i := range v.Containers {
 		if c := &v.Containers[i]; c.State == view.Running && c.Gone {
-			text, next := BrokenText(v.Name, c.Broken())
+			text, next := BrokenText(v.CLIName(), c.Broken())
 			return found(Evidence{Kind: KindState, Message: text}, next...)
 		}
 	}

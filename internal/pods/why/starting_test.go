@@ -14,7 +14,6 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -26,8 +25,8 @@ func ago(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.
 // starts is a pod of podctl that is in a step.
 func starts(step pod.StartStep, since int) view.Pod {
 	return view.Pod{
-		Seen:       view.Seen{By: inventory.OwnedByPodctl},
-		Worker:     &control.Worker{Start: pod.Start{Began: ago(60), Step: step, Container: "c", Since: ago(since)}},
+		Metadata: view.Metadata{Namespace: "default", Name: "web"}, Manager: &control.Process{},
+		Worker:     control.Worker{Start: pod.Start{Began: ago(60), Step: step, Container: "c", Since: ago(since)}},
 		Spec:       &view.Spec{RestartPolicy: "Always"},
 		Containers: []view.Container{{Name: "c", Kind: view.KindRegular, State: view.Waiting, Reason: "ContainerCreating", Image: "app:1"}},
 	}
@@ -36,7 +35,8 @@ func starts(step pod.StartStep, since int) view.Pod {
 // kubelets is a kubelet's pod without a sandbox.
 func kubelets(change func(*view.Pod)) view.Pod {
 	f := starts("", 0)
-	f.Worker, f.By, f.StartTime = nil, inventory.OwnedByKubelet, ago(60)
+	own(&f, view.OwnedByKubelet)
+	f.StartTime = ago(60)
 	if change != nil {
 		change(&f)
 	}
@@ -104,7 +104,7 @@ func TestJudge(t *testing.T) {
 			f.Processes = []view.Process{process(view.RoleShim, "containerd-shim", proc.Stopped, 60)}
 		}),
 			StepStart, LayerShim, Observed, "containerd-shim (pid 812, T) is stopped", "kill -CONT 812"},
-		{"a process that has ended", with(placed(view.Container{State: view.Running, PID: 812, Gone: true, StartedAt: ago(40)}), func(f *view.Pod) { f.By = inventory.OwnedByOther }),
+		{"a process that has ended", with(placed(view.Container{State: view.Running, PID: 812, Gone: true, StartedAt: ago(40)}), func(f *view.Pod) { own(f, view.OwnedByOther) }),
 			StepReadiness, LayerRuntime, Observed, "c: the runtime reports it as running, and its process (pid 812) has ended", "podctl restart default/web/c"},
 		{"frozen", with(starts(pod.StepStart, 12), func(f *view.Pod) { f.Frozen = "/sys/fs/cgroup/pod1/cgroup.freeze" }),
 			StepStart, LayerCgroup, Observed, "frozen by the cgroup /sys/fs/cgroup/pod1/cgroup.freeze", "echo 0 > /sys/fs/cgroup/pod1/cgroup.freeze"},
@@ -226,7 +226,8 @@ func TestJudge(t *testing.T) {
 		{"a kubelet's startup probe", placed(view.Container{State: view.Running, StartedAt: ago(40), Started: &no, Ready: &no, Probes: []view.Probe{{Type: "startup", Handler: "exec a"}}}),
 			StepStartupProbe, LayerProbe, Likely, "c: startup probe exec a: has not succeeded", "podctl logs -f default/web/c"},
 		{"a readiness gate", with(placed(view.Container{State: view.Running, StartedAt: ago(40), Ready: &yes}), func(f *view.Pod) {
-			f.By, f.Worker = inventory.OwnedByPodctl, &control.Worker{NotReady: "condition a is not True"}
+			own(f, view.OwnedByPodctl)
+			f.Worker = control.Worker{NotReady: "condition a is not True"}
 		}), StepReadiness, LayerNone, Observed, "readiness gate: condition a is not True", ""},
 		{"the network is not ready", kubelets(func(f *view.Pod) { f.NetworkNotReady = "NetworkPluginNotReady: cni plugin not initialized" }),
 			StepNetwork, LayerNetwork, Observed, "NetworkReady: NetworkPluginNotReady: cni plugin not initialized", "podctl doctor"},
@@ -236,22 +237,23 @@ func TestJudge(t *testing.T) {
 		{"the runtime does not answer", with(starts("", 0), func(f *view.Pod) {
 			f.Worker.Start, f.StartTime, f.Unread = pod.Start{}, ago(60), []view.Unread{{Layer: "runtime", Why: "it does not answer"}}
 		}), "", LayerRuntime, Observed, "runtime: it does not answer", "podctl doctor"},
-		{"an empty sandbox of nobody", with(placed(view.Container{}), func(f *view.Pod) { f.By, f.Containers = inventory.OwnedByOther, nil }),
+		{"an empty sandbox of nobody", with(placed(view.Container{}), func(f *view.Pod) { own(f, view.OwnedByOther); f.Containers = nil }),
 			StepCreate, LayerWorker, Observed, "its sandbox is ready, and it has no container", "podctl rm default/web"},
-		{"an empty sandbox of a podctl process that has exited", with(placed(view.Container{}), func(f *view.Pod) { f.By, f.Containers = inventory.OwnedByExited, nil }),
+		{"an empty sandbox of a podctl process that has exited", with(placed(view.Container{}), func(f *view.Pod) { own(f, view.OwnedByExited); f.Containers = nil }),
 			StepCreate, LayerWorker, Observed, "its owner, a podctl process, has exited", "podctl orphans default/web"},
 		{"a container that its suspended podctl process has yet to create", with(placed(view.Container{State: view.Waiting}), func(f *view.Pod) {
-			f.By, f.OwnerPID, f.Owner.Instance = inventory.OwnedBySuspended, 812, "agent"
+			own(f, view.OwnedBySuspended)
+			f.Verdict.Process.PID, f.Owner.Instance = 812, "agent"
 		}), StepCreate, LayerWorker, Observed, "c: has no container yet; its owner, podctl agent (pid 812), is suspended (state T)", "kill -CONT 812"},
 		{"a container that its podctl process has yet to create, which does not answer", with(placed(view.Container{State: view.Waiting}), func(f *view.Pod) {
-			f.By, f.Owner.Instance = inventory.OwnedBySilent, "agent"
+			own(f, view.OwnedBySilent)
+			f.Owner.Instance = "agent"
 		}), StepCreate, LayerWorker, Likely, "c: has no container yet; its owner, podctl agent, does not answer", "podctl doctor"},
-		{"a created container of nobody", with(placed(view.Container{State: view.Created}), func(f *view.Pod) { f.By = inventory.OwnedByOther }),
+		{"a created container of nobody", with(placed(view.Container{State: view.Created}), func(f *view.Pod) { own(f, view.OwnedByOther) }),
 			StepStart, LayerWorker, Observed, "c: was created, and not started", "podctl rm default/web"},
 		{"a kubelet's container of which nothing is known", placed(view.Container{State: view.Waiting, Reason: "ContainerCreating"}),
 			StepCreate, LayerNone, Unknown, "not known: nothing shows in processes below the runtime", ""},
 	} {
-		c.facts.Name = "default/web"
 		got := Starting(&c.facts, now)
 		var texts []string
 		for _, e := range got.Evidence {
@@ -289,7 +291,7 @@ func TestStartingKeepsTheLastKnownStep(t *testing.T) {
 		"pull fails":   {silent(view.Container{State: view.Waiting, Reason: "ImagePullBackOff"}), StepPull, time.Time{}},
 		"init runs":    {silent(view.Container{Kind: view.KindInit, State: view.Running, StartedAt: ago(50)}), StepInit, ago(50)},
 		"not known":    {silent(view.Container{State: view.Waiting, Reason: "ContainerCreating"}), "", time.Time{}},
-		"network gone": {with(placed(unready), func(f *view.Pod) { f.Worker = silent(unready).Worker }), StepReadiness, ago(50)},
+		"network gone": {with(placed(unready), func(f *view.Pod) { f.Manager, f.Worker = &control.Process{}, silent(unready).Worker }), StepReadiness, ago(50)},
 	} {
 		if got := Starting(&c.pod, now); got.Step != c.step || !got.Since.Equal(c.since) {
 			t.Errorf("%s: step %q since %v, want %q since %v", name, got.Step, got.Since, c.step, c.since)
@@ -324,17 +326,18 @@ func TestStarting(t *testing.T) {
 		"terminates":          {kubelets(func(f *view.Pod) { f.Ending = view.Ending{KubeletTerminates: true, SandboxReady: true} }), false},
 		"was stopped":         {with(starts("", 0), func(f *view.Pod) { f.Worker.Stopped = true }), false},
 		"was rejected":        {with(starts("", 0), func(f *view.Pod) { f.Worker.Rejected, f.Phase = "no", "Failed" }), true},
-		"nobody's, runs":      {with(placed(view.Container{State: view.Running}), func(f *view.Pod) { f.By = inventory.OwnedByOther }), false},
-		"nobody's, exited":    {with(placed(view.Container{State: view.Terminated}), func(f *view.Pod) { f.By = inventory.OwnedByOther }), false},
-		"nobody's, created":   {with(placed(view.Container{State: view.Created}), func(f *view.Pod) { f.By = inventory.OwnedByOther }), true},
+		"nobody's, runs":      {with(placed(view.Container{State: view.Running}), func(f *view.Pod) { own(f, view.OwnedByOther) }), false},
+		"nobody's, exited":    {with(placed(view.Container{State: view.Terminated}), func(f *view.Pod) { own(f, view.OwnedByOther) }), false},
+		"nobody's, created":   {with(placed(view.Container{State: view.Created}), func(f *view.Pod) { own(f, view.OwnedByOther) }), true},
 		// As describe makes them of a spec in the sandbox: a container that was never created waits.
-		"its podctl process exited":       {with(placed(view.Container{State: view.Waiting}), func(f *view.Pod) { f.By = inventory.OwnedByExited }), true},
-		"its podctl process is suspended": {with(placed(view.Container{State: view.Waiting}), func(f *view.Pod) { f.By = inventory.OwnedBySuspended }), true},
+		"its podctl process exited":       {with(placed(view.Container{State: view.Waiting}), func(f *view.Pod) { own(f, view.OwnedByExited) }), true},
+		"its podctl process is suspended": {with(placed(view.Container{State: view.Waiting}), func(f *view.Pod) { own(f, view.OwnedBySuspended) }), true},
 		"suspended after its first container": {with(placed(view.Container{State: view.Running, ID: "c1"}), func(f *view.Pod) {
-			f.By, f.Containers = inventory.OwnedBySuspended, append(f.Containers, view.Container{Name: "d", Kind: view.KindRegular, State: view.Waiting})
+			own(f, view.OwnedBySuspended)
+			f.Containers = append(f.Containers, view.Container{Name: "d", Kind: view.KindRegular, State: view.Waiting})
 		}), true},
-		"suspended while it runs": {with(placed(view.Container{State: view.Running, ID: "c1"}), func(f *view.Pod) { f.By = inventory.OwnedBySuspended }), false},
-		"nobody's, empty sandbox": {with(placed(running), func(f *view.Pod) { f.By, f.Containers = inventory.OwnedByExited, nil }), true},
+		"suspended while it runs": {with(placed(view.Container{State: view.Running, ID: "c1"}), func(f *view.Pod) { own(f, view.OwnedBySuspended) }), false},
+		"nobody's, empty sandbox": {with(placed(running), func(f *view.Pod) { own(f, view.OwnedByExited); f.Containers = nil }), true},
 	} {
 		if got := c.facts.IsStarting(); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -376,7 +379,7 @@ func layersTable(rules []rule) string {
 // A pull that fails although the image is there is not made up for by another pull.
 func TestNextOfAContainerWhoseImageIsHeld(t *testing.T) {
 	for has, want := range map[bool]string{true: "podctl images app:1", false: "podctl pull app:1"} {
-		p := &view.Pod{Containers: []view.Container{{Name: "app", Image: "app:1", Reason: "ImagePullBackOff"}}, Seen: view.Seen{HasImage: map[string]bool{"app:1": has}}}
+		p := &view.Pod{Containers: []view.Container{{Name: "app", Image: "app:1", Reason: "ImagePullBackOff"}}, HasImage: map[string]bool{"app:1": has}}
 		if Complete(p, now); len(p.Next) == 0 || p.Next[0] != want || (len(p.Next) > 1) != has {
 			t.Errorf("%v: %q, want %q", has, p.Next, want)
 		}

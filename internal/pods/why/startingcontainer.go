@@ -15,10 +15,10 @@ func runningHook(v *facts) finding {
 		return finding{}
 	}
 	c := v.position.container
-	if c == nil || v.Worker == nil && !c.Starting {
+	if c == nil || v.Manager == nil && !c.Starting {
 		return finding{}
 	}
-	if v.Worker != nil && v.Worker.Start.Step == "" {
+	if v.Manager != nil && v.Worker.Start.Step == "" {
 		return finding{} // it has ended
 	}
 	return found(inContainer(c, Evidence{Kind: KindCall, Subject: joined(" ", "postStart hook", c.PostStart), Since: v.since}), "podctl exec "+v.target()+" -- ps")
@@ -84,7 +84,7 @@ func killedForMemory(v *facts) finding {
 	if end == nil {
 		return finding{}
 	}
-	f := finding{evidence: v.exitEvidence(end), next: []string{"podctl top containers " + v.Name}}
+	f := finding{evidence: v.exitEvidence(end), next: []string{"podctl top containers " + v.CLIName()}}
 	switch end.Cause.Kind {
 	case CauseOOM, CauseHostOOM:
 		f.sure = Confidence(end.Cause.Confidence)

@@ -30,7 +30,7 @@ func (v *facts) errors() []reportedError {
 			all = append(all, reportedError{Evidence: inContainer(c, Evidence{Kind: KindError, Source: end.Reason, Message: cmp.Or(end.Message, c.LastLine()), Since: end.FinishedAt})})
 		}
 	}
-	if w := v.Worker; w != nil && !w.LastError.IsZero() && w.LastError.Layer != event.LayerBackOff {
+	if w := &v.Worker; !w.LastError.IsZero() && w.LastError.Layer != event.LayerBackOff {
 		all = append(all, reportedError{Evidence{Kind: KindError, Source: "last " + w.LastError.Op, Message: w.LastError.Text, Since: w.LastDone}, w.LastError.Layer})
 	}
 	if l := lastError(v.KubeletLog, v.now); l != nil && v.now.Sub(l.Time) < logErrorAge && (v.ReadySandbox() == nil || v.position.container != nil && v.position.container.State != view.Running) {
@@ -83,7 +83,7 @@ func namedByError(v *facts) finding {
 func (v *facts) nextFor(m *Meaning) []string {
 	switch ofImage := v.position.container != nil && (m.Layer == LayerImage || m.Layer == LayerRegistry); {
 	case m.Hint == describePod && !ofImage:
-		return []string{"podctl describe " + v.Name}
+		return []string{"podctl describe " + v.CLIName()}
 	case m.Hint != "" && !m.needsName() && !ofImage:
 		return []string{m.Hint}
 	}
@@ -91,9 +91,9 @@ func (v *facts) nextFor(m *Meaning) []string {
 	case LayerNetwork, LayerRuntime, LayerDisk:
 		return []string{"podctl doctor"}
 	case LayerApplication, LayerConfig, LayerDevice, LayerVolume:
-		return []string{"podctl describe " + v.Name}
+		return []string{"podctl describe " + v.CLIName()}
 	case LayerKernel:
-		return []string{"podctl top containers " + v.Name}
+		return []string{"podctl top containers " + v.CLIName()}
 	case LayerHook:
 		return []string{"podctl logs " + v.target()}
 	case LayerImage, LayerRegistry:

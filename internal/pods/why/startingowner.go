@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
@@ -16,8 +15,8 @@ var waitLayers = map[string]Layer{
 }
 
 func waitsForAdmission(v *facts) finding {
-	w := v.Worker
-	if w == nil || w.Rejected == "" && w.WaitReason == "" {
+	w := &v.Worker
+	if w.Rejected == "" && w.WaitReason == "" {
 		return finding{}
 	}
 	reason := w.WaitReason
@@ -36,7 +35,7 @@ func waitsForAdmission(v *facts) finding {
 }
 
 func unmetGate(v *facts) finding {
-	if v.Worker == nil || v.Worker.NotReady == "" {
+	if v.Worker.NotReady == "" {
 		return finding{}
 	}
 	return found(Evidence{Kind: KindCondition, Subject: "readiness gate", Message: v.Worker.NotReady})
@@ -57,7 +56,7 @@ func callInFlight(v *facts) finding {
 	switch {
 	case call == "" || v.since.IsZero() || v.now.Sub(v.since) < slowStep || v.Hidden != nil:
 		return finding{}
-	case v.Worker != nil && v.Worker.Start.Step != "":
+	case v.Worker.Start.Step != "":
 		return found(inContainer(v.position.container, Evidence{Kind: KindCall, Subject: call, Since: v.since}), v.checkRuntime()...)
 	}
 	return finding{}
@@ -74,7 +73,7 @@ func silentRuntime(v *facts) finding {
 
 // unmanaged examines a pod that no owner starts which answers. What the step shows is what was done.
 func unmanaged(v *facts) finding {
-	if v.Worker != nil || v.By == inventory.OwnedByKubelet || v.ReadySandbox() == nil || v.now.Sub(v.since) < slowProcess && v.By != inventory.OwnedBySuspended {
+	if v.Manager != nil || v.Ownership() == view.OwnedByKubelet || v.ReadySandbox() == nil || v.now.Sub(v.since) < slowProcess && v.Ownership() != view.OwnedBySuspended {
 		return finding{}
 	}
 	message := "its sandbox is ready, and it has no container"
@@ -84,19 +83,19 @@ func unmanaged(v *facts) finding {
 		message = "was created, and not started"
 	}
 	f := found(inContainer(v.position.container, Evidence{Kind: KindState, Since: v.since}))
-	switch v.By {
-	case inventory.OwnedBySuspended:
-		message += fmt.Sprintf("; its owner, podctl %s (pid %d), is suspended (state T)", v.Owner.Instance, v.OwnerPID)
-		f.next = []string{fmt.Sprintf("kill -CONT %d", v.OwnerPID)}
-	case inventory.OwnedBySilent:
+	switch v.Ownership() {
+	case view.OwnedBySuspended:
+		message += fmt.Sprintf("; its owner, podctl %s (pid %d), is suspended (state T)", v.Owner.Instance, v.Verdict.Process.PID)
+		f.next = []string{fmt.Sprintf("kill -CONT %d", v.Verdict.Process.PID)}
+	case view.OwnedBySilent:
 		message += "; its owner, podctl " + v.Owner.Instance + ", does not answer, or is not visible"
 		f.sure, f.next = Likely, []string{"podctl doctor"}
-	case inventory.OwnedByExited:
+	case view.OwnedByExited:
 		message += "; its owner, a podctl process, has exited"
-		f.next = []string{"podctl orphans " + v.Name}
-	case inventory.OwnedByOther, inventory.OwnedByPodctl, inventory.OwnedByKubelet:
+		f.next = []string{"podctl orphans " + v.CLIName()}
+	case view.OwnedByOther, view.OwnedByPodctl, view.OwnedByKubelet:
 		message += "; no owner is known that does it"
-		f.next = []string{"podctl rm " + v.Name}
+		f.next = []string{"podctl rm " + v.CLIName()}
 	}
 	f.evidence[0].Message = message
 	return f
@@ -104,7 +103,7 @@ func unmanaged(v *facts) finding {
 
 func inProgress(v *facts) finding {
 	limit := slowProcess
-	if v.step == StepPull || v.step == StepInit || v.step == StepQueue || v.Worker != nil && v.Worker.Start.Step != "" {
+	if v.step == StepPull || v.step == StepInit || v.step == StepQueue || v.Worker.Start.Step != "" {
 		limit = slowStep
 	}
 	if v.since.IsZero() || v.now.Sub(v.since) >= limit {

@@ -25,7 +25,7 @@ func (v *facts) isPulling() bool {
 	if v.step != StepPull || v.now.Sub(v.since) < slowPull {
 		return false
 	}
-	if v.Worker != nil {
+	if v.Manager != nil {
 		return v.Worker.Start.Step == pod.StepPull
 	}
 	return v.position.container != nil && view.IsPlain(v.position.container.Reason)
@@ -35,7 +35,7 @@ func (v *facts) isPulling() bool {
 // registry has sent anything. A pod of a kubelet may wait for the pull of another image first,
 // of which there is something then.
 func silentPull(v *facts) finding {
-	ofPodctl := v.Worker != nil && v.PullsListed && len(v.Pulls) == 0
+	ofPodctl := v.Manager != nil && v.PullsListed && len(v.Pulls) == 0
 	if !v.isPulling() || !ofPodctl && !v.NoPull {
 		return finding{}
 	}

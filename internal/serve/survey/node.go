@@ -13,7 +13,6 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/orphan"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -51,7 +50,7 @@ func NewNode(o NodeOptions) *Node {
 			Client: o.Client, Logs: o.Paths.Logs, Root: o.Paths.Root, SkipDirs: o.SkipDirs,
 		},
 		reader: &view.Reader{
-			PodDirs: o.Paths.Pods(), DirName: o.Paths.Dirs().Name, Proc: o.Procs, Cgroups: cgroup.Mounts, Now: o.Now,
+			PodDirs: o.Paths.Pods(), DirName: o.Paths.Dirs().Name, Asker: owners.Asker{Procs: o.Procs}, Cgroups: cgroup.Mounts, Now: o.Now,
 		},
 	}
 	return n
@@ -80,9 +79,9 @@ func (n *Node) terminating(ctx context.Context, v *orphan.View) (found []Termina
 	n.reader.Server, n.reader.Runtime = cri.ServerOf(n.client.Endpoint()), n.processes.begin()
 	unanswered := n.reader.SetKubelet(&v.Answers.Kubelet)
 	all := slices.Concat(v.Pods, n.reader.UnlistedEndings(v.Pods))
-	for i, p := range n.reader.Endings(ctx, all) {
+	for _, p := range n.reader.Endings(ctx, all) {
 		if p != nil {
-			found = append(found, Terminated{UID: all[i].UID, Pod: p})
+			found = append(found, Terminated{Pod: p})
 		}
 	}
 	n.processes.end()
@@ -92,12 +91,12 @@ func (n *Node) terminating(ctx context.Context, v *orphan.View) (found []Termina
 // incomplete is why pods may terminate unnoticed, nil if the owner of each has
 // answered or its processes are visible. unanswered is why what a kubelet
 // terminates is not known.
-func incomplete(pods []*inventory.Pod, unanswered error, visible bool) error {
+func incomplete(pods []*view.Pod, unanswered error, visible bool) error {
 	for _, p := range pods {
 		if p.Manager != nil || p.Runtime == nil || !runs(p.Runtime) {
 			continue
 		}
-		switch itsPod := p.Kind() == inventory.KindKubelet; {
+		switch itsPod := p.Kind() == view.KindKubelet; {
 		case itsPod && unanswered != nil:
 			return unanswered
 		case !itsPod && !visible:

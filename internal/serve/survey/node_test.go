@@ -6,12 +6,12 @@ import (
 
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // inventoryPod is a pod with a container; source is the kubelet's annotation.
-func inventoryPod(source string, state pod.State) *inventory.Pod {
-	return &inventory.Pod{Runtime: &pod.Pod{
+func inventoryPod(source string, state pod.State) *view.Pod {
+	return &view.Pod{Runtime: &pod.Pod{
 		Sandboxes: []*pod.Sandbox{{State: pod.Running, Source: source}}, Containers: []*pod.Container{{State: state}},
 	}}
 }
@@ -25,7 +25,7 @@ func TestTerminationsAreKnownOnlyIfEachOwnerAnswersOrProcessesAreVisible(t *test
 	managed.Manager = &control.Process{}
 	for _, c := range []struct {
 		name       string
-		pod        *inventory.Pod
+		pod        *view.Pod
 		unanswered error
 		visible    bool
 		want       error
@@ -38,7 +38,7 @@ func TestTerminationsAreKnownOnlyIfEachOwnerAnswersOrProcessesAreVisible(t *test
 		{"a foreign pod that does not run", inventoryPod("", pod.Exited), nil, false, nil},
 		{"a podctl process that answers", managed, silent, false, nil},
 	} {
-		if got := incomplete([]*inventory.Pod{c.pod}, c.unanswered, c.visible); !errors.Is(got, c.want) {
+		if got := incomplete([]*view.Pod{c.pod}, c.unanswered, c.visible); !errors.Is(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/podctl/podctl/internal/pods/orphan"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
@@ -54,7 +52,6 @@ type Findings struct {
 
 // Terminated is a pod that is being terminated.
 type Terminated struct {
-	UID types.UID
 	*view.Pod
 	// Noticed is when a scan first found it terminating.
 	Noticed time.Time
@@ -105,13 +102,13 @@ func countTerminating(f Findings, now time.Time) Terminating {
 		facts := p.factsAt(now)
 		verdict := why.Ending(facts, now)
 		if verdict.Confidence == why.Unknown && t.Unknown == nil {
-			t.Unknown = &undiagnosedError{p.Name, verdict.Why(now)}
+			t.Unknown = &undiagnosedError{p.CLIName(), verdict.Why(now)}
 		}
 		switch {
 		case isStuck(verdict.Layer, facts):
 			t.Stuck[verdict.Layer]++
 		case mayTakeGrace(verdict.Layer) && facts.Ending.GraceLeft == nil && t.Unknown == nil:
-			t.Unknown = &undiagnosedError{p.Name, "its grace period is not known"}
+			t.Unknown = &undiagnosedError{p.CLIName(), "its grace period is not known"}
 		}
 	}
 	for _, layer := range why.StuckLayers() {
@@ -126,7 +123,7 @@ func countTerminating(f Findings, now time.Time) Terminating {
 // that was when it was noticed, or before: its grace period ends then at the latest.
 func (p Terminated) factsAt(now time.Time) *view.Pod {
 	f := *p.Pod
-	if f.Ending.GraceLeft != nil || f.Worker != nil || len(f.Ending.Containers) == 0 {
+	if f.Ending.GraceLeft != nil || f.Manager != nil || len(f.Ending.Containers) == 0 {
 		return &f
 	}
 	var longest time.Duration
@@ -150,7 +147,7 @@ func isStuck(layer why.Layer, f *view.Pod) bool {
 	case f.Ending.GraceLeft != nil:
 		return *f.Ending.GraceLeft < 0 || isKilled(f)
 	}
-	return f.Worker != nil || isKilled(f) // a worker without one has none to give
+	return f.Manager != nil || isKilled(f) // a worker without one has none to give
 }
 
 // mayTakeGrace reports whether the layer is a preStop hook, or a process that SIGTERM

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/orphan"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
@@ -29,7 +29,9 @@ func stoppedProcess(left time.Duration) *view.Pod {
 	})
 }
 
-func ended(e view.Ending) *view.Pod { return &view.Pod{Seen: view.Seen{Ending: e}} }
+func ended(e view.Ending) *view.Pod {
+	return &view.Pod{Metadata: view.Metadata{UID: "a", Namespace: "default", Name: "db"}, Ending: e}
+}
 
 func TestEveryClassAndLayerIsCounted(t *testing.T) {
 	r := Count(Findings{}, noon)
@@ -46,10 +48,10 @@ func TestWhatIsFoundIsCountedAlthoughOtherIsUnknown(t *testing.T) {
 	f := Findings{
 		Findings: orphan.Findings{
 			Orphans:      []orphan.Orphan{{Class: orphan.Abandoned}, {Class: orphan.Abandoned}, {Class: orphan.Directory}},
-			Undetermined: []*inventory.Pod{{}},
+			Undetermined: []*view.Pod{{}},
 		},
 		OrphansUnknown: silent, DirsUnknown: hidden, TerminatingUnknown: silent,
-		Terminating: []Terminated{{UID: "a", Pod: stoppedShim(noon.Add(-time.Minute))}},
+		Terminating: []Terminated{{Pod: stoppedShim(noon.Add(-time.Minute))}},
 	}
 	r := Count(f, noon)
 	if want := map[orphan.Class]int{orphan.Abandoned: 2, orphan.Directory: 1}; !maps.Equal(r.Orphans.ByClass, want) || r.Orphans.Undetermined != 1 {
@@ -103,7 +105,7 @@ func TestGracePeriodOfAnUnnamedPodCountsFromWhenItWasNoticed(t *testing.T) {
 				Process: proc.Process{PID: 7, State: proc.Uninterruptible, Ignored: 1 << (syscall.SIGTERM - 1), Pending: pending},
 			}},
 		})
-		p.Name, p.By = "default/deaf", inventory.OwnedByKubelet
+		p.Name, p.Verdict.Kind = "deaf", owners.ByKubelet
 		return p
 	}
 	for _, c := range []struct {
@@ -138,7 +140,6 @@ func TestOldestTerminationCountsFromItsRequestElseFromWhenItWasNoticed(t *testin
 
 func TestPodWhoseLayerIsHiddenMakesTheCountUnknown(t *testing.T) {
 	f := ended(view.Ending{Containers: []view.ContainerProcess{{Name: "c", PID: 7, Hidden: true}}, SandboxReady: true})
-	f.Name = "default/db"
 	r := Count(Findings{Terminating: []Terminated{{Pod: f, Noticed: noon}}}, noon)
 	if r.Terminating.Unknown == nil || len(r.Terminating.Stuck) != 0 {
 		t.Errorf("%+v", r.Terminating)

@@ -33,7 +33,7 @@ func TestScansRepeatAndKeepWhenATerminationWasNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s, stop := run(lookout(func(context.Context) (Findings, error) {
-			return Findings{Terminating: []Terminated{{UID: "a", Pod: stoppedShim(time.Time{})}}}, nil
+			return Findings{Terminating: []Terminated{{Pod: stoppedShim(time.Time{})}}}, nil
 		}), new(bytes.Buffer))
 		defer stop()
 		time.Sleep(25 * time.Second)

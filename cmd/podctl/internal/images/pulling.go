@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // runPulling lists the pulls in flight.
@@ -41,7 +42,7 @@ func runPulling(ctx context.Context, e *shell.Env, o imagesOptions) error {
 		s.ReadObjects(ctx, s.Pods)
 		list := output.List{Header: []string{"IMAGE", "DONE", "TOTAL", "RATE", "LAYERS", "SINCE", "WANTED BY"}}
 		for _, p := range all {
-			list.Items = append(list.Items, o.pullingItem(newPullingData(p, history.Rate(p), images.WantedBy(p, s.Pods)), e.Now()))
+			list.Items = append(list.Items, o.pullingItem(newPullingData(p, history.Rate(p), view.WantedBy(p, s.Pods)), e.Now()))
 		}
 		return list, nil
 	})

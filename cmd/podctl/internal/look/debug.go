@@ -18,8 +18,8 @@ import (
 	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/debugger"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // debugOptions are the options of `podctl debug`.
@@ -141,7 +141,7 @@ func runDebug(ctx context.Context, e *shell.Env, o debugOptions) error {
 }
 
 // debugged returns the pod that a query names.
-func (s *session) debugged(q target.Query) (*inventory.Pod, error) {
+func (s *session) debugged(q target.Query) (*view.Pod, error) {
 	found, err := target.Pods(s.Pods, q)
 	switch {
 	case err != nil:
@@ -153,7 +153,7 @@ func (s *session) debugged(q target.Query) (*inventory.Pod, error) {
 }
 
 // debugManaged has the podctl process of the pod add the container, and attaches to it.
-func (s *session) debugManaged(ctx context.Context, p *inventory.Pod, local *localStreams, o debugOptions) error {
+func (s *session) debugManaged(ctx context.Context, p *view.Pod, local *localStreams, o debugOptions) error {
 	if err := s.ManagerOf(p).Debug(ctx, p.Namespace, p.Name, o.container); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ const startPeriod = 100 * time.Millisecond
 
 // untilStarted waits until an ephemeral container runs or has run; the error says why
 // it cannot start.
-func (s *session) untilStarted(ctx context.Context, p *inventory.Pod, name string) error {
+func (s *session) untilStarted(ctx context.Context, p *view.Pod, name string) error {
 	client := s.ManagerOf(p)
 	for {
 		list, err := client.Pods(ctx)

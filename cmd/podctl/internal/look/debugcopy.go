@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/debugger"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -139,11 +139,11 @@ func copyPod(ctx context.Context, e *shell.Env, o debugOptions) (map[string]any,
 
 // manifestOf returns the pod as its owner shows it, else as the manifest says that
 // podctl has left in the runtime.
-func (s *session) manifestOf(ctx context.Context, p *inventory.Pod) (*v1.Pod, error) {
-	if s.ReadObjects(ctx, []*inventory.Pod{p}); p.Object != nil {
+func (s *session) manifestOf(ctx context.Context, p *view.Pod) (*v1.Pod, error) {
+	if s.ReadObjects(ctx, []*view.Pod{p}); p.Object != nil {
 		return p.Object, nil
 	}
-	if p.Sandbox() == "" {
+	if p.SandboxID() == "" {
 		return nil, noManifest(p)
 	}
 	object, err := s.leftManifest(ctx, p)
@@ -162,9 +162,9 @@ func withoutStatus(p *v1.Pod) (map[string]any, error) {
 }
 
 // noManifest returns the error for a pod of which no manifest is known.
-func noManifest(p *inventory.Pod) error {
+func noManifest(p *view.Pod) error {
 	advice := "podctl inspect shows what the runtime knows of it"
-	if p.Kind() == inventory.KindKubelet {
+	if p.Kind() == view.KindKubelet {
 		advice = "its kubelet does not name it, or does not answer: podctl doctor"
 	}
 	return hint.Errorf(advice, "no manifest of pod %s is known", p.DisplayName())

@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/debugger"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 
 // debugForeign runs a container of podctl's own in the sandbox of a pod, and removes it
 // at the end.
-func (s *session) debugForeign(ctx context.Context, p *inventory.Pod, local *localStreams, o debugOptions) error {
+func (s *session) debugForeign(ctx context.Context, p *view.Pod, local *localStreams, o debugOptions) error {
 	d := &debugger.Debugger{Client: s.Client, Pod: p.Runtime}
 	local.o.detachKeys = nil // it is removed at the end
 	o.container.StdinOnce = o.container.Stdin

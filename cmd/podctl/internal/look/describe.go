@@ -13,14 +13,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/pulls"
-	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/describe"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
@@ -96,41 +93,29 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 	if err := s.ListOwned(ctx, e, o.Globals); err != nil {
 		return describeReported(ctx, e, o, err)
 	}
-	r := NewViewReader(e, s.Paths, s.Client.Endpoint())
-	r.Runtime, r.Pulls, r.Denials = s.Client, pulls.NewReader(s.Client, e.Now).List, true
+	r := s.Reader()
+	r.Pulls, r.Denials = pulls.NewReader(s.Client, e.Now).List, true
 	_ = r.SetKubelet(&s.Answers.Kubelet) // what it did not say is not read of its pods
 	return o.describe(ctx, e, s.Pods, r)
-}
-
-// NewViewReader returns a reader of pods without a runtime.
-func NewViewReader(e *shell.Env, paths host.Paths, endpoint cri.Endpoint) *view.Reader {
-	return &view.Reader{
-		Server: e.ServerOf(endpoint), Dial: e.Dial, PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Proc: e.Procs, Cgroups: e.CgroupMounts(),
-		Now: e.Now, Events: PodEvents(e, paths.Root), KernelLog: e.ReadKills, Recorded: e.Tape != nil,
-	}
 }
 
 // describeReported describes pods as live podctl processes report them, where the
 // runtime does not answer. It returns the runtime's error.
 func describeReported(ctx context.Context, e *shell.Env, o describeOptions, failed error) error {
-	_, dir, err := shell.FindSockets(ctx, o.Globals)
+	endpoint, paths, err := shell.FindSockets(ctx, o.Globals)
 	if err != nil {
 		return failed
 	}
-	reader := shell.NewReader(e, dir)
-	asking := reader.Start(ctx)
-	if err != nil || ctx.Err() != nil {
+	r := shell.NewReader(e, endpoint, paths)
+	pods := shell.Reported(e, r, r.Start(ctx), failed)
+	if len(pods) == 0 || ctx.Err() != nil {
 		return failed
 	}
-	pods := shell.Reported(e, reader, asking, failed)
-	if len(pods) == 0 {
-		return failed
-	}
-	return errors.Join(failed, o.describe(ctx, e, pods, &view.Reader{Dial: e.Dial, Cgroups: e.CgroupMounts(), Now: e.Now, KernelLog: e.ReadKills, Recorded: e.Tape != nil}))
+	return errors.Join(failed, o.describe(ctx, e, pods, r))
 }
 
 // describe prints what is known of those of the pods that the user names.
-func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*inventory.Pod, r *view.Reader) error {
+func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*view.Pod, r *view.Reader) error {
 	pods, err := target.Pods(all, o.query)
 	r.LogLines, r.KernelLog = o.logLines, sync.OnceValues(r.KernelLog) // which is that of all pods
 	seen := make([]*view.Pod, len(pods))
@@ -155,7 +140,7 @@ func printPages(e *shell.Env, format output.Format, all []*view.Pod) error {
 	if !format.IsTable() {
 		l := output.List{}
 		for _, f := range all {
-			l.Items = append(l.Items, output.Item{Name: f.Name, Data: f})
+			l.Items = append(l.Items, output.Item{Name: f.CLIName(), Data: f})
 		}
 		return format.Print(e.Out, l)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/serve/journal"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
@@ -120,11 +120,11 @@ func (o *eventsOptions) selected(entries []journal.Entry) ([]journal.Entry, erro
 // pods returns the UIDs of the pods that the query names among those with an entry,
 // nil for all.
 func (o *eventsOptions) pods(entries []journal.Entry) (map[types.UID]bool, error) {
-	byUID := map[types.UID]*inventory.Pod{}
-	var all []*inventory.Pod
+	byUID := map[types.UID]*view.Pod{}
+	var all []*view.Pod
 	for _, e := range entries {
 		if e.Name != "" && byUID[e.UID] == nil {
-			byUID[e.UID] = &inventory.Pod{UID: e.UID, Namespace: e.Namespace, Name: e.Name}
+			byUID[e.UID] = &view.Pod{Metadata: view.Metadata{UID: e.UID, Namespace: e.Namespace, Name: e.Name}}
 			all = append(all, byUID[e.UID])
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/secret"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // inspectOptions are the options of `podctl inspect`.
@@ -126,7 +126,7 @@ func (o inspectOptions) isOne() bool {
 
 // inspectPods asks the runtime about the containers, pod by pod.
 func inspectPods(ctx context.Context, s *session, o inspectOptions, found []target.Target) ([]output.Item, error) {
-	var pods []*inventory.Pod
+	var pods []*view.Pod
 	byPod := map[types.UID][]*pod.Container{}
 	for _, t := range found {
 		if !slices.Contains(pods, t.Pod) {
@@ -220,7 +220,7 @@ func InspectAll(ctx context.Context, e *shell.Env, g shell.Globals, words []stri
 
 // sandboxesOf returns the ids of the sandboxes of containers; of a pod without
 // containers, that of the newest sandbox.
-func sandboxesOf(p *inventory.Pod, containers []*pod.Container) []string {
+func sandboxesOf(p *view.Pod, containers []*pod.Container) []string {
 	if p.Runtime == nil {
 		return nil
 	}
@@ -235,7 +235,7 @@ func sandboxesOf(p *inventory.Pod, containers []*pod.Container) []string {
 }
 
 // specOf returns a container of the pod's spec, nil if it is not known.
-func specOf(p *inventory.Pod, name string) *v1.Container {
+func specOf(p *view.Pod, name string) *v1.Container {
 	if p.Object == nil {
 		return nil
 	}

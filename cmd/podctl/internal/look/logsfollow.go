@@ -10,8 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // logFollow follows the containers of a query: their restarts, and new pods of
@@ -197,7 +197,7 @@ func (f *logFollow) stateOf(ctx context.Context, t target.Target) writerState {
 		return writes
 	case p.Manager != nil && (p.Worker.Stopped || p.Worker.Desired && pod.IsTerminal(p.Worker.PodPhase) && !p.Worker.Again):
 		return finished
-	case p.Kind() == inventory.KindOther:
+	case p.Kind() == view.KindOther:
 		return finished // nothing starts it again
 	case !p.SandboxReady():
 		return mayBeReplaced
@@ -212,7 +212,7 @@ func (f *logFollow) stateOf(ctx context.Context, t target.Target) writerState {
 // started again.
 func (f *logFollow) isOver(ctx context.Context, t target.Target) bool {
 	if t.Pod.Object == nil {
-		f.session.ReadObjects(ctx, []*inventory.Pod{t.Pod})
+		f.session.ReadObjects(ctx, []*view.Pod{t.Pod})
 	}
 	if t.Pod.Object == nil {
 		return false

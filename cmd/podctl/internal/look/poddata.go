@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // PodData is one pod of `podctl pods -o json`.
@@ -94,14 +94,14 @@ func (d *PodData) NotReady() string {
 }
 
 // NewPodData returns the data of a pod.
-func NewPodData(p *inventory.Pod) PodData {
+func NewPodData(p *view.Pod) PodData {
 	display := p.Display()
 	d := PodData{
-		Phase: p.Phase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: p.Abandoned(),
-		Status: display.Status, Ready: display.Ready, Containers: display.Containers, Restarts: display.Restarts, IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.Sandbox(),
+		Phase: p.ListedPhase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: p.Abandoned(),
+		Status: display.Status, Ready: display.Ready, Containers: display.Containers, Restarts: display.Restarts, IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.SandboxID(),
 	}
-	if p.Unread != nil {
-		d.Unread = p.Unread.Error()
+	if p.ReadError() != nil {
+		d.Unread = p.ReadError().Error()
 	}
 	d.Superseded = supersededOf(p.Runtime)
 	d.Unready, d.Waiting, d.HostPort, d.Message = p.Worker.Unready, p.Worker.Waiting, p.Worker.HostPort, p.Worker.NotReady
@@ -115,7 +115,7 @@ func NewPodData(p *inventory.Pod) PodData {
 		d.Owner = p.Manager.Name
 	}
 	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
-	d.Metadata.Labels, d.Metadata.CreationTimestamp = p.Labels(), p.Started()
+	d.Metadata.Labels, d.Metadata.CreationTimestamp = p.SandboxLabels(), p.Began()
 	return d
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // Why a pod is not ready: the probes that failed with what they said, a failed
@@ -23,16 +23,16 @@ func TestNotReadySaysWhy(t *testing.T) {
 	ready.Status.Conditions[0].Status = v1.ConditionTrue
 	for _, c := range []struct {
 		name string
-		pod  inventory.Pod
+		pod  view.Pod
 		want string
 	}{
-		{"a probe", inventory.Pod{Manager: &control.Process{}, Worker: control.Worker{Unready: []event.Unready{{Container: "c", Probe: failed}}}}, "c: readiness failed 3 times: connection refused"},
-		{"a hook", inventory.Pod{Manager: &control.Process{}, Worker: control.Worker{Waiting: []control.Waiting{{Container: "c", Reason: "PostStartHookError", Message: "exit 1"}}}}, "c: PostStartHookError: exit 1"},
-		{"a readiness gate", inventory.Pod{Manager: &control.Process{}, Worker: control.Worker{NotReady: "gate lb is False"}}, "gate lb is False"},
-		{"ready", inventory.Pod{Manager: &control.Process{}}, ""},
-		{"a kubelet's", inventory.Pod{Runtime: &pod.Pod{}, Object: object}, "containers with unready status: [c]"},
-		{"a kubelet's that crashed", inventory.Pod{Runtime: &pod.Pod{}, Object: crashed}, "c: CrashLoopBackOff: back-off 10s"},
-		{"a kubelet's that is ready", inventory.Pod{Runtime: &pod.Pod{}, Object: ready}, ""},
+		{"a probe", view.Pod{Manager: &control.Process{}, Worker: control.Worker{Unready: []event.Unready{{Container: "c", Probe: failed}}}}, "c: readiness failed 3 times: connection refused"},
+		{"a hook", view.Pod{Manager: &control.Process{}, Worker: control.Worker{Waiting: []control.Waiting{{Container: "c", Reason: "PostStartHookError", Message: "exit 1"}}}}, "c: PostStartHookError: exit 1"},
+		{"a readiness gate", view.Pod{Manager: &control.Process{}, Worker: control.Worker{NotReady: "gate lb is False"}}, "gate lb is False"},
+		{"ready", view.Pod{Manager: &control.Process{}}, ""},
+		{"a kubelet's", view.Pod{Runtime: &pod.Pod{}, Object: object}, "containers with unready status: [c]"},
+		{"a kubelet's that crashed", view.Pod{Runtime: &pod.Pod{}, Object: crashed}, "c: CrashLoopBackOff: back-off 10s"},
+		{"a kubelet's that is ready", view.Pod{Runtime: &pod.Pod{}, Object: ready}, ""},
 	} {
 		d := NewPodData(&c.pod)
 		if got := d.NotReady(); got != c.want {

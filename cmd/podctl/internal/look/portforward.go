@@ -119,7 +119,7 @@ type podForward struct {
 
 // use makes new connections go to the target, with mu held or before Serve.
 func (f *podForward) use(ctx context.Context, t target.Target) (err error) {
-	sandbox := t.Pod.ReadySandbox()
+	sandbox := t.Pod.ReadySandboxID()
 	if sandbox == "" {
 		return fmt.Errorf("%s has no ready sandbox", t.Pod.DisplayName())
 	}

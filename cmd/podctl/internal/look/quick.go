@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // openOne connects to the runtime and finds the container that a query names. It
@@ -71,7 +71,7 @@ func openNamed(ctx context.Context, e *shell.Env, g shell.Globals, q target.Quer
 func (s *session) settled(q target.Query, found ...target.Target) bool {
 	return !slices.ContainsFunc(found, func(t target.Target) bool {
 		return target.NeedsSpec(t) || q.Previous && target.NeedsStatus(t) || q.Namespace == "" && t.Pod.Namespace != v1.NamespaceDefault ||
-			slices.ContainsFunc(s.Pods, func(o *inventory.Pod) bool {
+			slices.ContainsFunc(s.Pods, func(o *view.Pod) bool {
 				return o != t.Pod && o.Name == t.Pod.Name && o.Namespace == t.Pod.Namespace
 			})
 	})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/desired/manifest"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // session is a connection to the runtime that finds containers.
@@ -31,12 +31,12 @@ func open(ctx context.Context, e *shell.Env, g shell.Globals) (*session, error) 
 
 // readSpecs sets the objects of pods as ReadObjects does, and those of pods whose
 // podctl process has exited from the manifests that it left in the runtime.
-func (s *session) readSpecs(ctx context.Context, pods []*inventory.Pod) {
+func (s *session) readSpecs(ctx context.Context, pods []*view.Pod) {
 	s.ReadObjects(ctx, pods)
 	var g errgroup.Group
 	g.SetLimit(statusReads)
 	for _, p := range pods {
-		if p.Object == nil && p.Creator != "" && p.Sandbox() != "" {
+		if p.Object == nil && p.Creator != "" && p.SandboxID() != "" {
 			g.Go(func() error {
 				if object, err := s.leftManifest(ctx, p); err == nil {
 					p.Object = object
@@ -50,8 +50,8 @@ func (s *session) readSpecs(ctx context.Context, pods []*inventory.Pod) {
 
 // leftManifest returns the manifest that podctl left in the runtime, nil if there is
 // none.
-func (s *session) leftManifest(ctx context.Context, p *inventory.Pod) (*v1.Pod, error) {
-	packed, _, err := s.Client.Manifest(ctx, p.Sandbox())
+func (s *session) leftManifest(ctx context.Context, p *view.Pod) (*v1.Pod, error) {
+	packed, _, err := s.Client.Manifest(ctx, p.SandboxID())
 	if err != nil || packed == "" {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (s *session) leftManifest(ctx context.Context, p *inventory.Pod) (*v1.Pod, 
 func (s *session) containers(ctx context.Context, q target.Query) ([]target.Target, error) {
 	s.readPrevious(ctx, q)
 	found, err := target.Containers(s.Pods, q)
-	var need []*inventory.Pod
+	var need []*view.Pod
 	for _, t := range found {
 		if target.NeedsSpec(t) {
 			need = append(need, t.Pod)
@@ -78,7 +78,7 @@ func (s *session) containers(ctx context.Context, q target.Query) ([]target.Targ
 		return found, err
 	}
 	s.readSpecs(ctx, need)
-	if !slices.ContainsFunc(need, func(p *inventory.Pod) bool { return p.Object != nil }) {
+	if !slices.ContainsFunc(need, func(p *view.Pod) bool { return p.Object != nil }) {
 		return found, err
 	}
 	return target.Containers(s.Pods, q)
@@ -92,7 +92,7 @@ func (s *session) readPrevious(ctx context.Context, q target.Query) {
 	}
 	q.Previous = false
 	found, _ := target.Containers(s.Pods, q) // the caller finds the same errors
-	var need []*inventory.Pod
+	var need []*view.Pod
 	for _, t := range found {
 		if target.NeedsStatus(t) {
 			need = append(need, t.Pod)
@@ -107,7 +107,7 @@ func (s *session) one(ctx context.Context, q target.Query) (target.Target, error
 	if err != nil || !target.NeedsSpec(t) {
 		return t, err
 	}
-	if s.readSpecs(ctx, []*inventory.Pod{t.Pod}); t.Pod.Object == nil {
+	if s.readSpecs(ctx, []*view.Pod{t.Pod}); t.Pod.Object == nil {
 		return t, nil
 	}
 	return target.One(s.Pods, q)

@@ -15,9 +15,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/usage"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // topOptions are the options of `podctl top`.
@@ -183,7 +183,7 @@ func (t *top) empty() string {
 
 // measured is a pod, and the containers of it that are shown.
 type measured struct {
-	*inventory.Pod
+	*view.Pod
 	containers []*pod.Container
 }
 

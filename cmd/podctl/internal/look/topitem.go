@@ -8,8 +8,8 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/usage"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // topItem is one pod or container of `podctl top -o json`. What is missing is not
@@ -55,7 +55,7 @@ type topNetwork struct {
 	Tx float64 `json:"sentBytesPerSecond"`     // bytes sent
 }
 
-func newTopItem(p *inventory.Pod, c *pod.Container, u usage.Usage) topItem {
+func newTopItem(p *view.Pod, c *pod.Container, u usage.Usage) topItem {
 	i := topItem{
 		cliName:  p.ContainerCLIName(c),
 		Metadata: topMetadata{p.Namespace, p.Name, string(p.UID)},

@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/await"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // relistPeriod is how often the runtime is listed while nothing happens, as by the
@@ -22,7 +22,7 @@ const relistPeriod = time.Second
 
 // waiting is one pod, or one container of it, that is waited for.
 type waiting struct {
-	pod *inventory.Pod
+	pod *view.Pod
 	// container is nil if the condition is of the pod, or before the container is
 	// created.
 	container *pod.Container
@@ -177,7 +177,7 @@ func (w *waiter) changes(ctx context.Context) <-chan struct{} {
 
 // check decides the targets that can be.
 func (w *waiter) check(ctx context.Context) error {
-	var pods []*inventory.Pod
+	var pods []*view.Pod
 	for _, t := range w.targets {
 		if p := w.current(t); !t.done && p != nil {
 			pods = append(pods, p)
@@ -203,8 +203,8 @@ func (w *waiter) check(ctx context.Context) error {
 }
 
 // current is the pod as it was listed last, nil if it was not.
-func (w *waiter) current(t *waiting) *inventory.Pod {
-	i := slices.IndexFunc(w.session.Pods, func(p *inventory.Pod) bool { return p.UID == t.pod.UID })
+func (w *waiter) current(t *waiting) *view.Pod {
+	i := slices.IndexFunc(w.session.Pods, func(p *view.Pod) bool { return p.UID == t.pod.UID })
 	if i < 0 {
 		return nil
 	}
@@ -230,8 +230,8 @@ func (w *waiter) see(ctx context.Context, t *waiting) (await.Seen, error) {
 	return seen, err
 }
 
-func (w *waiter) data(ctx context.Context, p *inventory.Pod) (any, error) {
-	inventory.ReadStatuses(ctx, []*inventory.Pod{p}, w.session.Client, true)
+func (w *waiter) data(ctx context.Context, p *view.Pod) (any, error) {
+	w.session.Reader().ReadStatuses(ctx, []*view.Pod{p}, true)
 	return output.Generic(NewPodData(p))
 }
 
@@ -239,7 +239,7 @@ func (w *waiter) data(ctx context.Context, p *inventory.Pod) (any, error) {
 // another one.
 func (w *waiter) seeContainer(ctx context.Context, t *waiting, seen *await.Seen) error {
 	if t.container == nil {
-		if found, err := target.Containers([]*inventory.Pod{t.pod}, w.opts.Query); err == nil && len(found) > 0 {
+		if found, err := target.Containers([]*view.Pod{t.pod}, w.opts.Query); err == nil && len(found) > 0 {
 			t.container = found[0].Container
 		}
 		if t.container == nil {
@@ -263,7 +263,7 @@ func (w *waiter) seeContainer(ctx context.Context, t *waiting, seen *await.Seen)
 }
 
 // withID returns the container of a pod with the id, nil if it has none.
-func withID(p *inventory.Pod, id string) *pod.Container {
+func withID(p *view.Pod, id string) *pod.Container {
 	if p.Runtime == nil {
 		return nil
 	}

@@ -8,13 +8,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pods/doctor"
-	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
 // doctorOptions are the options of `podctl doctor`.
@@ -65,11 +63,9 @@ func runDoctor(ctx context.Context, e *shell.Env, o doctorOptions) error {
 		if paths, err = o.Paths(client.Endpoint()); err != nil {
 			return err
 		}
-		reader := shell.NewReader(e, paths.Locks)
-		options.View = look.NewViewReader(e, paths, client.Endpoint())
+		options.View = shell.NewReader(e, client.Endpoint(), paths)
 		options.View.Runtime = client
 		options.Client, options.Leaks = client, o.LeakFinder(ctx, e, client)
-		options.List = func(ctx context.Context) ([]*inventory.Pod, error) { return reader.Pods(ctx, client) }
 		if living, err := control.Find(paths.Locks, e.Dial); err == nil {
 			for _, c := range living {
 				options.Podctls = append(options.Podctls, c.Instance())

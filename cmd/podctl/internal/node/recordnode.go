@@ -51,7 +51,7 @@ func askOwners(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.C
 	if err != nil {
 		return nil, err
 	}
-	r := shell.NewReader(e, paths.Locks)
+	r := shell.NewReader(e, client.Endpoint(), paths)
 	r.Kubelet, r.CountUndesired, r.ReadExits = owners.KubeletAlways, true, true
 	return r.Ask(ctx, client, listed)
 }

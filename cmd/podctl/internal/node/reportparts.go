@@ -173,11 +173,11 @@ func (r *reporter) masked(data any) (any, error) {
 func (r *reporter) specValues(ctx context.Context) (values [][]byte) {
 	ctx, cancel := context.WithTimeout(ctx, specTimeout)
 	defer cancel()
-	_, dir, err := shell.FindSockets(ctx, r.patient())
+	_, paths, err := shell.FindSockets(ctx, r.patient())
 	if err != nil {
 		return nil
 	}
-	living, _ := control.Find(dir, r.env.Dial) // what cannot be asked cannot be printed either
+	living, _ := control.Find(paths.Locks, r.env.Dial) // what cannot be asked cannot be printed either
 	for _, c := range living {
 		if list, err := c.Pods(ctx); err == nil {
 			for i := range list.Items {

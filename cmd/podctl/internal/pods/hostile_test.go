@@ -12,7 +12,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/orphan"
 	"github.com/podctl/podctl/internal/pods/view"
 )
@@ -32,7 +31,7 @@ func FuzzListsOfAHostileRuntime(f *testing.F) {
 			Containers: []*pod.Container{{ID: id, Name: container, State: s, Image: name}},
 		}
 		answers := &owners.Answers{}
-		all := inventory.Merge([]*pod.Pod{p}, answers)
+		all := view.Merge([]*pod.Pod{p}, answers)
 		found := orphan.Classify(orphan.Facts{Answers: answers, Pods: all})
 		now := time.Unix(1e9, 0)
 		lists := map[string]output.List{
@@ -41,7 +40,7 @@ func FuzzListsOfAHostileRuntime(f *testing.F) {
 		}
 		hanging := lists["terminating"]
 		hanging.Items = append(hanging.Items, terminatingItem(&view.Pod{
-			Metadata: view.Metadata{Namespace: namespace, Name: name, UID: uid}, Seen: view.Seen{Listed: all[0], Name: all[0].CLIName()},
+			Metadata: view.Metadata{Namespace: namespace, Name: name, UID: types.UID(uid)},
 		}, now))
 		lists["terminating"] = hanging
 		for command, l := range lists {

@@ -10,8 +10,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/orphan"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // OrphanData is one orphan of `podctl orphans -o json`.
@@ -57,7 +57,7 @@ type leakedThing struct {
 
 func newOrphanData(o orphan.Orphan) OrphanData {
 	d := OrphanData{
-		Class: string(o.Class), Owner: o.Creator, OwnerEnded: o.OwnerExited, Why: o.Why, Sandbox: o.Sandbox(), Running: o.RunningContainers(),
+		Class: string(o.Class), Owner: o.Creator, OwnerEnded: o.OwnerExited, Why: o.Why, Sandbox: o.SandboxID(), Running: o.RunningContainers(),
 		Metadata: orphanMetadata{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), CreationTimestamp: o.Created()},
 	}
 	if o.Dir != nil {
@@ -179,7 +179,7 @@ func printOrphans(e *shell.Env, o orphansOptions, v *orphan.View, found orphan.F
 	return nil
 }
 
-func podNames(pods []*inventory.Pod) string {
+func podNames(pods []*view.Pod) string {
 	var names []string
 	for _, p := range pods {
 		names = append(names, p.DisplayName())

@@ -18,16 +18,16 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/sources"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/orphan"
 	"github.com/podctl/podctl/internal/pods/stop"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // orphansOptions are the options of `podctl orphans`.
 type orphansOptions struct {
 	shell.Globals
-	inventory.Filter
+	view.Filter
 	sources sources.Sources
 	printer output.Format
 	// desired are manifests, staticPods is a kubelet's static pod directory.
@@ -189,7 +189,7 @@ func newOrphanFinder(ctx context.Context, e *shell.Env, o orphansOptions, client
 // selected are the findings that the filter selects.
 func (o *orphansOptions) selected(v *orphan.View, all orphan.Findings) orphan.Findings {
 	o.Filter = o.Resolve(slices.Concat(v.Pods, podsOf(all.Orphans)))
-	omit := func(p *inventory.Pod) bool { return !o.Selects(p) }
+	omit := func(p *view.Pod) bool { return !o.Selects(p) }
 	return orphan.Findings{
 		Orphans:     slices.DeleteFunc(all.Orphans, func(f orphan.Orphan) bool { return omit(f.Pod) }),
 		Terminating: slices.DeleteFunc(all.Terminating, omit), Undetermined: slices.DeleteFunc(all.Undetermined, omit),
@@ -197,8 +197,8 @@ func (o *orphansOptions) selected(v *orphan.View, all orphan.Findings) orphan.Fi
 }
 
 // podsOf returns the pods of orphans; of a directory, what it says about its pod.
-func podsOf(found []orphan.Orphan) []*inventory.Pod {
-	var pods []*inventory.Pod
+func podsOf(found []orphan.Orphan) []*view.Pod {
+	var pods []*view.Pod
 	for _, f := range found {
 		pods = append(pods, f.Pod)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
@@ -50,7 +49,7 @@ func podsCommand(e *shell.Env) *cmdline.Command {
 			"are about to create. WORKER is the phase of the pod's worker in the podctl process that\n" +
 			"manages it. OWNER is a podctl process, kubelet or other; (exited) marks a podctl process that has\n" +
 			"exited. The IP of a pod that neither a podctl process nor a kubelet reports takes a call for each\n" +
-			fmt.Sprintf("pod; of more than %d such pods it is read for -o wide and structured formats only.\n", inventory.MaxIPReads) +
+			fmt.Sprintf("pod; of more than %d such pods it is read for -o wide and structured formats only.\n", view.MaxIPReads) +
 			"-o is " + output.Formats + ".",
 		Flags: append(append(podFilterFlags(), shell.ListFlags()...),
 			&cli.StringFlag{Name: "owner", Usage: "only pods of this `OWNER`: a podctl instance; or podctl, kubelet, other"},
@@ -77,8 +76,8 @@ func podFilterFlags() []cli.Flag {
 	}
 }
 
-func readPodFilter(c *cli.Context) (inventory.Filter, error) {
-	f := inventory.Filter{Namespace: c.String("namespace")}
+func readPodFilter(c *cli.Context) (view.Filter, error) {
+	f := view.Filter{Namespace: c.String("namespace")}
 	if c.Bool("all-namespaces") {
 		f.Namespace = ""
 	}
@@ -112,11 +111,11 @@ func readPodNames(words []string) ([]string, error) {
 
 func runPods(ctx context.Context, e *shell.Env, o podListOptions) error {
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
-		listing, seen, err := o.readers(ctx, e)
+		reader, err := o.newReader(ctx, e)
 		if err != nil {
 			return err
 		}
-		p := &podLister{env: e, opts: o, reader: listing, view: seen, close: func() {}}
+		p := &podLister{env: e, opts: o, reader: reader, close: func() {}}
 		defer func() { p.close() }()
 		return o.Show(ctx, e, "no pods", p.list)
 	})
@@ -126,8 +125,7 @@ func runPods(ctx context.Context, e *shell.Env, o podListOptions) error {
 type podLister struct {
 	env    *shell.Env
 	opts   podListOptions
-	reader inventory.Reader
-	view   *view.Reader
+	reader *view.Reader
 	// client is nil before the first list.
 	client *cri.Client
 	close  func()
@@ -149,23 +147,23 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 		}
 	}
 	filter := l.opts.Resolve(all)
-	selected := slices.DeleteFunc(slices.Clone(all), func(p *inventory.Pod) bool { return !filter.Selects(p) })
+	selected := slices.DeleteFunc(slices.Clone(all), func(p *view.Pod) bool { return !filter.Selects(p) })
 	var broken map[string]view.BrokenProcess
 	if err == nil {
-		inventory.ReadStatuses(ctx, selected, l.client, l.opts.Format.IsWide())
+		l.reader.ReadStatuses(ctx, selected, l.opts.Format.IsWide())
 		l.env.WarnOnce(&l.warned, unreadError(selected))
-		broken = l.view.BrokenProcesses(ctx, selected)
+		broken = l.reader.BrokenProcesses(ctx, selected)
 	}
 	return podListing(selected, broken, l.env.Now(), l.opts.NoTrunc), errors.Join(err, missing(filter.Unmatched(selected), all, l.opts.Watch))
 }
 
 // unreadError names the pods about which the runtime did not tell all, nil if there are none.
-func unreadError(pods []*inventory.Pod) error {
+func unreadError(pods []*view.Pod) error {
 	var names []string
 	var first error
 	for _, p := range pods {
-		if p.Unread != nil {
-			names, first = append(names, p.DisplayName()), cmp.Or(first, p.Unread)
+		if p.ReadError() != nil {
+			names, first = append(names, p.DisplayName()), cmp.Or(first, p.ReadError())
 		}
 	}
 	if first == nil {
@@ -174,21 +172,21 @@ func unreadError(pods []*inventory.Pod) error {
 	return fmt.Errorf("not read: %s: %w", strings.Join(names, ", "), first)
 }
 
-func (l *podLister) join(ctx context.Context, asking *owners.PendingAnswers) ([]*inventory.Pod, error) {
+func (l *podLister) join(ctx context.Context, asking *owners.PendingAnswers) ([]*view.Pod, error) {
 	if l.client == nil {
 		client, stop, err := shell.Connect(ctx, l.env, l.opts.Globals)
 		if err != nil {
 			return nil, err
 		}
-		l.client, l.view.Runtime, l.close = client, client, stop
+		l.client, l.reader.Runtime, l.close = client, client, stop
 	}
-	pods, _, err := l.reader.Read(ctx, l.client, asking)
+	pods, _, err := l.reader.List(ctx, l.client, asking)
 	return pods, err
 }
 
 // missing is an error for each name that stands for no pod, with what is near among all. A
 // pattern may match none, and a watched pod may not exist yet.
-func missing(unmatched []string, all []*inventory.Pod, watch bool) error {
+func missing(unmatched []string, all []*view.Pod, watch bool) error {
 	var errs []error
 	for _, name := range unmatched {
 		if watch || strings.ContainsAny(name, `*?[\`) {
@@ -199,7 +197,7 @@ func missing(unmatched []string, all []*inventory.Pod, watch bool) error {
 	return errors.Join(errs...)
 }
 
-func podListing(pods []*inventory.Pod, broken map[string]view.BrokenProcess, now time.Time, full bool) output.List {
+func podListing(pods []*view.Pod, broken map[string]view.BrokenProcess, now time.Time, full bool) output.List {
 	l := output.List{
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
 		Wide:   []string{"UID", "SANDBOX"},
@@ -210,7 +208,7 @@ func podListing(pods []*inventory.Pod, broken map[string]view.BrokenProcess, now
 		switch {
 		case len(d.IPs) > 0:
 			ip = d.IPs[0]
-		case p.Unread != nil && p.SandboxReady() && p.Status == nil:
+		case p.ReadError() != nil && p.SandboxReady() && p.RuntimeStatus == nil:
 			ip = "unknown"
 		}
 		if d.Sandbox != "" {
@@ -220,7 +218,7 @@ func podListing(pods []*inventory.Pod, broken map[string]view.BrokenProcess, now
 			}
 		}
 		age := "-"
-		if started := p.Started(); !started.IsZero() {
+		if started := p.Began(); !started.IsZero() {
 			age = output.Age(now.Sub(started))
 		}
 		broken := brokenNotes(p, &d, broken)
@@ -245,7 +243,7 @@ func podListing(pods []*inventory.Pod, broken map[string]view.BrokenProcess, now
 
 // brokenNotes returns lines about containers that run according to the runtime and do not, and sets
 // STATUS to the first.
-func brokenNotes(p *inventory.Pod, d *look.PodData, broken map[string]view.BrokenProcess) []string {
+func brokenNotes(p *view.Pod, d *look.PodData, broken map[string]view.BrokenProcess) []string {
 	if p.Runtime == nil {
 		return nil
 	}
@@ -265,9 +263,9 @@ func brokenNotes(p *inventory.Pod, d *look.PodData, broken map[string]view.Broke
 }
 
 // ownerText is the owner, "(exited)" if its process has.
-func ownerText(p *inventory.Pod) string {
+func ownerText(p *view.Pod) string {
 	if !p.Managed() && p.Abandoned() {
-		return p.Owner() + " (exited)"
+		return p.OwnerName() + " (exited)"
 	}
-	return p.Owner()
+	return p.OwnerName()
 }

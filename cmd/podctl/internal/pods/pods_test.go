@@ -12,7 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/testutil"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // lunch is the present of the tests, listed a pod as a runtime lists it.
@@ -21,10 +21,10 @@ var (
 	listed = testutil.ListedPod
 )
 
-func podExamples() []*inventory.Pod {
+func podExamples() []*view.Pod {
 	bare := listed("bare", "", pod.Running, pod.Running)
 	bare.Sandboxes[0].Labels = nil
-	return inventory.Merge([]*pod.Pod{
+	return view.Merge([]*pod.Pod{
 		listed("web", "agent", pod.Running, pod.Running),
 		listed("taken", "run-dead", pod.Running, pod.Running), // and taken over
 		listed("old", "run-dead", pod.Running, pod.Running, pod.Exited),

@@ -15,8 +15,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/images"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // psOptions are the options of `podctl ps`.
@@ -128,7 +128,7 @@ type containerLister struct {
 // listedContainer is a container and its pod. image is its image, nil if that is not known.
 type listedContainer struct {
 	*pod.Container
-	pod   *inventory.Pod
+	pod   *view.Pod
 	image *images.Image
 }
 
@@ -150,15 +150,15 @@ func (l *containerLister) list(ctx context.Context) (output.List, error) {
 }
 
 // named returns the containers that the words name, every one without words.
-func (o psOptions) named(all []*inventory.Pod) ([]*listedContainer, error) {
+func (o psOptions) named(all []*view.Pod) ([]*listedContainer, error) {
 	var found []*listedContainer
-	add := func(p *inventory.Pod, c *pod.Container) {
+	add := func(p *view.Pod, c *pod.Container) {
 		if !slices.ContainsFunc(found, func(f *listedContainer) bool { return f.ID == c.ID }) {
 			found = append(found, &listedContainer{Container: c, pod: p})
 		}
 	}
 	if len(o.query.Words) == 0 {
-		filter := inventory.Filter{Selector: o.query.Selector}
+		filter := view.Filter{Selector: o.query.Selector}
 		if !o.query.AllNamespaces {
 			filter.Namespace = o.query.Namespace
 		}

@@ -14,12 +14,12 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/images"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // listedPods are a pod whose container was started twice, and one that nothing is known of.
-func listedPods() []*inventory.Pod {
+func listedPods() []*view.Pod {
 	one := func(name string, containers ...*pod.Container) *pod.Pod {
 		id := strings.Repeat(name[:1], 12)
 		for _, c := range containers {
@@ -30,7 +30,7 @@ func listedPods() []*inventory.Pod {
 			Sandboxes: []*pod.Sandbox{{ID: id, State: pod.Running, Labels: map[string]string{"app": name}}},
 		}
 	}
-	return inventory.Merge([]*pod.Pod{
+	return view.Merge([]*pod.Pod{
 		one("web",
 			&pod.Container{ID: "aaaaaa2", Name: "c", Attempt: 1, State: pod.Running, Image: "busybox:1"},
 			&pod.Container{ID: "aaaaaa1", Name: "c", State: pod.Exited, Image: "busybox:1"},

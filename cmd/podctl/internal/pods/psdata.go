@@ -31,7 +31,7 @@ type containerMetadata struct {
 func newContainerData(c *listedContainer) containerData {
 	p := c.pod
 	d := containerData{
-		Metadata: containerMetadata{p.Namespace, p.Name, string(p.UID), p.Labels()},
+		Metadata: containerMetadata{p.Namespace, p.Name, string(p.UID), p.SandboxLabels()},
 		Name:     c.Name, ID: c.ID, Attempt: c.Attempt, State: c.State.String(), CreatedAt: c.CreatedAt,
 		Image: c.imageName(), ImageID: c.ImageID, Sandbox: c.SandboxID, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: !p.Managed() && p.Abandoned(),
 	}

@@ -9,22 +9,22 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/stop"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // podRequest is what commands work with that stop or restart pods.
 type podRequest struct {
 	client *cri.Client
-	reader inventory.Reader
-	pods   []*inventory.Pod
+	reader *view.Reader
+	pods   []*view.Pod
 	names  *stop.Names
 	close  func()
 }
 
 // openPodRequest connects to the runtime and lists its pods. prefix begins the name under which
 // pods are locked; set completes the reader that asks their owners.
-func openPodRequest(ctx context.Context, e *shell.Env, g shell.Globals, prefix string, set func(*inventory.Reader)) (*podRequest, error) {
+func openPodRequest(ctx context.Context, e *shell.Env, g shell.Globals, prefix string, set func(*view.Reader)) (*podRequest, error) {
 	client, disconnect, err := shell.Connect(ctx, e, g)
 	if err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func openPodRequest(ctx context.Context, e *shell.Env, g shell.Globals, prefix s
 		disconnect()
 		return nil, err
 	}
-	r.reader = shell.NewReader(e, p.Locks)
-	set(&r.reader)
+	r.reader = shell.NewReader(e, client.Endpoint(), p)
+	set(r.reader)
 	if r.pods, err = r.reader.Pods(ctx, client); err != nil {
 		disconnect()
 		return nil, err

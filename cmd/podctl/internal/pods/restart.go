@@ -18,9 +18,9 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/sources"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/restart"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // restartOptions are the options of `podctl restart`.
@@ -100,7 +100,7 @@ func readSignal(text string) (syscall.Signal, error) {
 
 // runRestart restarts containers of several pods, stop.AtOnce at a time.
 func runRestart(ctx context.Context, e *shell.Env, o restartOptions) error {
-	req, err := openPodRequest(ctx, e, o.Globals, owners.RestartPrefix, func(r *inventory.Reader) { r.Sources = o.sources })
+	req, err := openPodRequest(ctx, e, o.Globals, owners.RestartPrefix, func(r *view.Reader) { r.Sources = o.sources })
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func runRestart(ctx context.Context, e *shell.Env, o restartOptions) error {
 }
 
 // restartText is the line about a container.
-func restartText(p *inventory.Pod, r restart.Result, signal syscall.Signal) string {
+func restartText(p *view.Pod, r restart.Result, signal syscall.Signal) string {
 	name := output.OneLine(p.DisplayName() + "/" + r.Container)
 	switch {
 	case signal != 0 && r.Next == nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/report"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
 )
 
@@ -51,21 +51,21 @@ const logLines = 3
 
 func runStarting(ctx context.Context, e *shell.Env, o podListOptions) error {
 	return runStuck(ctx, e, o, "no starting pods", func(l *stuckLister) {
-		l.view.LogLines, l.view.Log = logLines, readLog(e)
+		l.reader.LogLines, l.reader.ProcessLog = logLines, readLog(e)
 		l.examine = l.starting
 	})
 }
 
 // starting returns the starting ones of the pods that the user selects, and the pods of which the
 // runtime lists nothing.
-func (l *stuckLister) starting(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
+func (l *stuckLister) starting(ctx context.Context, all []*view.Pod, answers *owners.Answers) (output.List, []*view.Pod) {
 	k := l.kubelet(ctx, answers)
-	_ = l.view.SetKubelet(k)
+	_ = l.reader.SetKubelet(k)
 	l.warnOfKubelet(k, all)
-	scan := l.view.Scan(ctx)
-	unlisted := l.view.UnlistedStarts(scan, all)
+	scan := l.reader.Scan(ctx)
+	unlisted := l.reader.UnlistedStarts(scan, all)
 	list := startingList()
-	for _, p := range l.view.Starts(ctx, scan, l.selected(all, unlisted)) {
+	for _, p := range l.reader.Starts(ctx, scan, l.selected(all, unlisted)) {
 		if p != nil {
 			why.Complete(p, l.env.Now())
 			list.Items = append(list.Items, startingItem(p, l.env.Now()))
@@ -88,7 +88,7 @@ func (l *stuckLister) kubelet(ctx context.Context, answers *owners.Answers) *own
 }
 
 // warnOfKubelet warns if the pods that a kubelet desires are not known.
-func (l *stuckLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
+func (l *stuckLister) warnOfKubelet(k *owners.Kubelet, all []*view.Pod) {
 	err := k.Err
 	switch {
 	case k.FindErr != nil:
@@ -96,7 +96,7 @@ func (l *stuckLister) warnOfKubelet(k *owners.Kubelet, all []*inventory.Pod) {
 	case k.Process == nil:
 		err = &kubelet.AbsentError{}
 	}
-	seen := k.Process != nil || slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet })
+	seen := k.Process != nil || slices.ContainsFunc(all, func(p *view.Pod) bool { return p.Kind() == view.KindKubelet })
 	if err != nil && seen {
 		l.warn.Do(func() { fmt.Fprintf(l.env.Errw, "warning: pods that a kubelet desires are not known: %v\n", err) })
 	}

@@ -30,10 +30,10 @@ func startingList() output.List {
 func startingItem(p *view.Pod, now time.Time) output.Item {
 	v := why.Starting(p, now)
 	d := StartingPod{
-		Metadata: metadataOf(p), Owner: ownerText(p.Listed), Step: v.Step, Container: v.Container, Since: v.Since,
+		Metadata: metadataOf(p), Owner: ownerText(p), Step: v.Step, Container: v.Container, Since: v.Since,
 		Layer: v.Layer, Confidence: v.Confidence, Evidence: v.Evidence, Next: v.Next,
 	}
-	item := output.Item{Name: p.Name, Data: &d, Cells: []string{p.Listed.DisplayName(), output.Since(now, d.Since), cmp.Or(string(d.Step), "-"), cmp.Or(d.Container, "-"), string(d.Layer)}}
+	item := output.Item{Name: p.CLIName(), Data: &d, Cells: []string{p.DisplayName(), output.Since(now, d.Since), cmp.Or(string(d.Step), "-"), cmp.Or(d.Container, "-"), string(d.Layer)}}
 	var texts []string
 	for i := range d.Evidence {
 		e := &d.Evidence[i]

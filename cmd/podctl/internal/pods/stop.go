@@ -17,9 +17,9 @@ import (
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/stop"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/serve/daemon"
 )
 
@@ -146,7 +146,7 @@ const noticeAfter = 2 * time.Second
 
 // runStop stops pods, several at a time, and prints what became of each once it is known.
 func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
-	r, err := openPodRequest(ctx, e, o.Globals, owners.StopPrefix, func(r *inventory.Reader) {
+	r, err := openPodRequest(ctx, e, o.Globals, owners.StopPrefix, func(r *view.Reader) {
 		r.KubeletIsGone, r.OwnerIsGone = o.kubeletIsGone, o.ownerIsGone
 	})
 	if err != nil {

@@ -7,20 +7,18 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // podListOptions are the options of commands that list pods.
 type podListOptions struct {
 	shell.Globals
-	inventory.Filter
+	view.Filter
 	shell.ListOptions
 }
 
@@ -33,19 +31,14 @@ func readPodList(c *cli.Context) (o podListOptions, err error) {
 	return o, err
 }
 
-// readers finds the runtime, which is kept in the options, and returns what reads the list of its pods
-// and what is seen of each.
-func (o *podListOptions) readers(ctx context.Context, e *shell.Env) (inventory.Reader, *view.Reader, error) {
-	endpoint, dir, err := shell.FindSockets(ctx, o.Globals)
+// newReader finds the runtime, which is kept in the options, and returns the reader of its pods.
+func (o *podListOptions) newReader(ctx context.Context, e *shell.Env) (*view.Reader, error) {
+	endpoint, paths, err := shell.FindSockets(ctx, o.Globals)
 	if err != nil {
-		return inventory.Reader{}, nil, err
+		return nil, err
 	}
 	o.Runtime, o.Image = endpoint.Runtime, endpoint.Image
-	paths, err := o.Paths(endpoint)
-	if err != nil {
-		return inventory.Reader{}, nil, err
-	}
-	return shell.NewReader(e, dir), look.NewViewReader(e, paths, endpoint), nil
+	return shell.NewReader(e, endpoint, paths), nil
 }
 
 // stuckLister lists the pods that hang on their way up or down, also those of which the runtime
@@ -53,12 +46,11 @@ func (o *podListOptions) readers(ctx context.Context, e *shell.Env) (inventory.R
 type stuckLister struct {
 	env    *shell.Env
 	opts   podListOptions
-	reader inventory.Reader
-	view   *view.Reader
+	reader *view.Reader
 	client *cri.Client
 	// examine returns those that hang of the pods that the user selects, and the pods that all
 	// lacks. answers are nil while the runtime does not answer.
-	examine func(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (hanging output.List, unlisted []*inventory.Pod)
+	examine func(ctx context.Context, all []*view.Pod, answers *owners.Answers) (hanging output.List, unlisted []*view.Pod)
 	warn    sync.Once // about the kubelet
 }
 
@@ -66,11 +58,11 @@ type stuckLister struct {
 // report. prepare sets what to list.
 func runStuck(ctx context.Context, e *shell.Env, o podListOptions, empty string, prepare func(*stuckLister)) error {
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error {
-		listing, seen, err := o.readers(ctx, e)
+		reader, err := o.newReader(ctx, e)
 		if err != nil {
 			return err
 		}
-		l := &stuckLister{env: e, opts: o, reader: listing, view: seen}
+		l := &stuckLister{env: e, opts: o, reader: reader}
 		l.reader.Kubelet = owners.KubeletAlways
 		prepare(l)
 		client, stop, err := shell.Connect(ctx, e, o.Globals)
@@ -78,13 +70,13 @@ func runStuck(ctx context.Context, e *shell.Env, o podListOptions, empty string,
 			return o.Show(ctx, e, "", func(ctx context.Context) (output.List, error) { return l.reported(ctx, err) })
 		}
 		defer stop()
-		l.client, l.view.Runtime, l.view.Pulls = client, client, pulls.NewReader(client, e.Now).List
+		l.client, l.reader.Runtime, l.reader.Pulls = client, client, pulls.NewReader(client, e.Now).List
 		return o.Show(ctx, e, empty, l.list)
 	})
 }
 
 func (l *stuckLister) list(ctx context.Context) (output.List, error) {
-	all, answers, err := l.reader.Read(ctx, l.client, l.reader.Start(ctx))
+	all, answers, err := l.reader.List(ctx, l.client, l.reader.Start(ctx))
 	switch {
 	case err != nil && l.opts.Watch:
 		return output.List{}, err
@@ -103,14 +95,14 @@ func (l *stuckLister) reported(ctx context.Context, err error) (output.List, err
 	if ctx.Err() != nil || !shell.Unanswered(err) {
 		return output.List{}, err
 	}
-	l.view.Runtime = nil
+	l.reader.Runtime = nil
 	hanging, _ := l.examine(ctx, pods, nil)
 	return hanging, err
 }
 
 // selected returns the pods that the user selects.
-func (l *stuckLister) selected(all, unlisted []*inventory.Pod) []*inventory.Pod {
+func (l *stuckLister) selected(all, unlisted []*view.Pod) []*view.Pod {
 	shown := slices.Concat(all, unlisted)
 	filter := l.opts.Resolve(shown)
-	return slices.DeleteFunc(shown, func(p *inventory.Pod) bool { return !filter.Selects(p) })
+	return slices.DeleteFunc(shown, func(p *view.Pod) bool { return !filter.Selects(p) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 func terminatingCommand(e *shell.Env) *cmdline.Command {
@@ -52,18 +52,18 @@ func runTerminating(ctx context.Context, e *shell.Env, o podListOptions) error {
 
 // terminating returns the terminating ones of the pods that the user selects, and the pods that
 // only their directories show.
-func (l *stuckLister) terminating(ctx context.Context, all []*inventory.Pod, answers *owners.Answers) (output.List, []*inventory.Pod) {
+func (l *stuckLister) terminating(ctx context.Context, all []*view.Pod, answers *owners.Answers) (output.List, []*view.Pod) {
 	if answers != nil {
-		err := l.view.SetKubelet(&answers.Kubelet)
-		if err != nil && slices.ContainsFunc(all, func(p *inventory.Pod) bool { return p.Kind() == inventory.KindKubelet }) {
+		err := l.reader.SetKubelet(&answers.Kubelet)
+		if err != nil && slices.ContainsFunc(all, func(p *view.Pod) bool { return p.Kind() == view.KindKubelet }) {
 			l.warn.Do(func() {
 				fmt.Fprintf(l.env.Errw, "warning: pods of a kubelet are listed on evidence of their processes only: %v\n", err)
 			})
 		}
 	}
-	unlisted := l.view.UnlistedEndings(all)
+	unlisted := l.reader.UnlistedEndings(all)
 	list := terminatingList()
-	for _, p := range l.view.Endings(ctx, l.selected(all, unlisted)) {
+	for _, p := range l.reader.Endings(ctx, l.selected(all, unlisted)) {
 		if p != nil {
 			list.Items = append(list.Items, terminatingItem(p, l.env.Now()))
 		}

@@ -44,7 +44,7 @@ type terminatingContainer struct {
 }
 
 func metadataOf(p *view.Pod) terminatingMetadata {
-	return terminatingMetadata{p.Metadata.Namespace, p.Metadata.Name, p.Metadata.UID}
+	return terminatingMetadata{p.Namespace, p.Name, string(p.UID)}
 }
 
 func terminatingList() output.List {
@@ -54,12 +54,12 @@ func terminatingList() output.List {
 func terminatingItem(p *view.Pod, now time.Time) output.Item {
 	v, e := why.Ending(p, now), &p.Ending
 	d := TerminatingPod{
-		Metadata: metadataOf(p), Owner: ownerText(p.Listed), Since: e.Requested, Running: []terminatingContainer{},
+		Metadata: metadataOf(p), Owner: ownerText(p), Since: e.Requested, Running: []terminatingContainer{},
 		Layer: v.Layer, Confidence: v.Confidence, Why: v.Why(now), LastError: e.LastError.Text, Next: v.Next,
 	}
-	grace, name := "-", p.Listed.DisplayName()
-	if p.Metadata.Namespace == "" {
-		name = p.Metadata.Name // the UID of a pod that nothing names any more
+	grace, name := "-", p.DisplayName()
+	if p.Namespace == "" {
+		name = p.Name // the UID of a pod that nothing names any more
 	}
 	if e.GraceLeft != nil {
 		left := int64(e.GraceLeft.Round(time.Second) / time.Second)
@@ -74,7 +74,7 @@ func terminatingItem(p *view.Pod, now time.Time) output.Item {
 		texts = []string{d.Why}
 	}
 	return output.Item{
-		Name: p.Name, Data: &d,
+		Name: p.CLIName(), Data: &d,
 		Cells: []string{name, output.Since(now, d.Since), grace, cmp.Or(strings.Join(running, ", "), "-"), string(d.Layer), cmp.Or(output.OneLine(pod.ErrorText(d.LastError)), "-")},
 		Wide:  []string{d.Owner, cmp.Or(d.Why, "-")}, Notes: notes(d.Confidence, texts, d.Next),
 	}

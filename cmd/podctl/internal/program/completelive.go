@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // liveCandidates asks the runtime that the command line names; nothing if it does not
@@ -100,7 +100,7 @@ func podCandidates(pods []*pod.Pod, done cmdline.Completion) []cmdline.Candidate
 
 // namedPods are the pods that the arguments before name; all if there are none.
 func namedPods(pods []*pod.Pod, done cmdline.Completion) []*pod.Pod {
-	named, err := target.Pods(inventory.Merge(pods, owners.NotAsked()),
+	named, err := target.Pods(view.Merge(pods, owners.NotAsked()),
 		target.Query{Namespace: done.Flags["namespace"], Words: done.Arguments})
 	if err != nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/owners/control"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // objectsTimeout bounds the answers of podctl processes: without them pods are shown as
@@ -18,7 +18,7 @@ const objectsTimeout = 2 * time.Second
 
 // ReadPodctlObjects sets the objects of the pods that live podctl processes manage, as
 // far as these answer.
-func ReadPodctlObjects(ctx context.Context, dial control.Dialer, pods []*inventory.Pod) {
+func ReadPodctlObjects(ctx context.Context, dial control.Dialer, pods []*view.Pod) {
 	ctx, cancel := context.WithTimeout(ctx, objectsTimeout)
 	defer cancel()
 	asked := map[string]bool{}
@@ -34,7 +34,7 @@ func ReadPodctlObjects(ctx context.Context, dial control.Dialer, pods []*invento
 				for i := range list.Items {
 					objects = append(objects, &list.Items[i])
 				}
-				setObjects(pods, objects, func(other *inventory.Pod) bool { return other.Managed() && other.Manager.Socket == p.Manager.Socket })
+				setObjects(pods, objects, func(other *view.Pod) bool { return other.Managed() && other.Manager.Socket == p.Manager.Socket })
 			}
 		})
 	}
@@ -42,7 +42,7 @@ func ReadPodctlObjects(ctx context.Context, dial control.Dialer, pods []*invento
 }
 
 // setObjects sets the objects of the pods of one owner.
-func setObjects(pods []*inventory.Pod, objects []*v1.Pod, owned func(*inventory.Pod) bool) {
+func setObjects(pods []*view.Pod, objects []*v1.Pod, owned func(*view.Pod) bool) {
 	byUID := map[types.UID]*v1.Pod{}
 	for _, object := range objects {
 		byUID[object.UID] = object

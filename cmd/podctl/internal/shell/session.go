@@ -7,7 +7,7 @@ import (
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // Session is a connection to the runtime and what it lists.
@@ -15,7 +15,7 @@ type Session struct {
 	Client *cri.Client
 	// Pods are all pods of the runtime, and those of live podctl processes: as
 	// they were when the session was opened, or listed the last time.
-	Pods []*inventory.Pod
+	Pods []*view.Pod
 	// Answers are those of the owners of the pods, nil if they were not asked.
 	Answers *owners.Answers
 	// CountUndesired is that of owners.Asker.
@@ -23,7 +23,7 @@ type Session struct {
 	// Paths are podctl's directories on the runtime.
 	Paths host.Paths
 
-	reader     inventory.Reader
+	reader     *view.Reader
 	disconnect func()
 }
 
@@ -33,7 +33,7 @@ func ConnectSession(ctx context.Context, e *Env, g Globals) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{Client: client, disconnect: disconnect}, nil
+	return &Session{Client: client, disconnect: disconnect, reader: &view.Reader{Asker: owners.Asker{Dial: e.Dial}}}, nil
 }
 
 // OpenSession connects to the runtime and lists it once, with the owners of its pods.
@@ -54,7 +54,7 @@ func (s *Session) Close() { s.disconnect() }
 
 // List lists the runtime again, after ListOwned.
 func (s *Session) List(ctx context.Context) error {
-	pods, answers, err := s.reader.Read(ctx, s.Client, s.reader.Start(ctx))
+	pods, answers, err := s.reader.List(ctx, s.Client, s.reader.Start(ctx))
 	if err == nil {
 		s.Pods, s.Answers = pods, answers
 	}
@@ -67,7 +67,8 @@ func (s *Session) ListOwned(ctx context.Context, e *Env, g Globals) (err error) 
 	if s.Paths, err = g.Paths(s.Client.Endpoint()); err != nil {
 		return err
 	}
-	s.reader = NewReader(e, s.Paths.Locks)
+	s.reader = NewReader(e, s.Client.Endpoint(), s.Paths)
+	s.reader.Runtime = s.Client
 	s.reader.CountUndesired = s.CountUndesired
 	return s.List(ctx)
 }
@@ -76,16 +77,19 @@ func (s *Session) ListOwned(ctx context.Context, e *Env, g Globals) (err error) 
 func (s *Session) ListAlone(ctx context.Context) error {
 	listed, err := s.Client.ListPods(ctx)
 	if err == nil {
-		s.Pods = inventory.Merge(listed, owners.NotAsked())
+		s.Pods = view.Merge(listed, owners.NotAsked())
 	}
 	return err
 }
 
+// Reader reads the pods, once ListOwned was called.
+func (s *Session) Reader() *view.Reader { return s.reader }
+
 // ReadObjects sets the objects of the pods of podctl processes that answer. Those of a
 // kubelet are set already.
-func (s *Session) ReadObjects(ctx context.Context, pods []*inventory.Pod) {
+func (s *Session) ReadObjects(ctx context.Context, pods []*view.Pod) {
 	ReadPodctlObjects(ctx, s.reader.Dial, pods)
 }
 
 // ManagerOf is a client of the podctl process that manages a pod.
-func (s *Session) ManagerOf(p *inventory.Pod) *control.Client { return p.Manager.Client(s.reader.Dial) }
+func (s *Session) ManagerOf(p *view.Pod) *control.Client { return p.Manager.Client(s.reader.Dial) }

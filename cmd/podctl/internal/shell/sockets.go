@@ -6,44 +6,34 @@ import (
 	"fmt"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
-	"github.com/podctl/podctl/internal/pods/inventory"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // LivePodctls are clients of the live podctl processes on the runtime.
 func LivePodctls(ctx context.Context, e *Env, g Globals) ([]*control.Client, error) {
-	_, dir, err := FindSockets(ctx, g)
+	_, paths, err := FindSockets(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	return control.Find(dir, e.Dial)
+	return control.Find(paths.Locks, e.Dial)
 }
 
-// FindSockets returns the runtime, and the directory of the control sockets of
-// its podctl processes.
-func FindSockets(ctx context.Context, g Globals) (endpoint cri.Endpoint, dir string, err error) {
+// FindSockets returns the runtime, and the directories of its podctl processes.
+func FindSockets(ctx context.Context, g Globals) (endpoint cri.Endpoint, paths host.Paths, err error) {
 	endpoint, err = cri.Discover(ctx, cri.DiscoverOptions{Runtime: g.Runtime, Image: g.Image, Timeout: g.Timeout})
 	if err != nil {
-		return endpoint, "", err
+		return endpoint, paths, err
 	}
-	p, err := g.Paths(endpoint)
-	return endpoint, p.Locks, err
-}
-
-// NewReader reads the pods of the runtime of a lock directory, and asks their owners.
-func NewReader(e *Env, dir string) inventory.Reader {
-	r := inventory.Reader{
-		Asker: owners.Asker{Locks: dir, Dial: e.Dial, Procs: e.Procs, Kubelet: owners.KubeletIfNeeded},
-		Log:   e.Log, Unanswered: func(err error) { fmt.Fprintf(e.Errw, "warning: %v\n", err) },
-	}
-	r.Answered = e.RecordedOwners()
-	return r
+	paths, err = g.Paths(endpoint)
+	return endpoint, paths, err
 }
 
 // Reported returns the pods that live podctl processes report, with a warning, if
 // the runtime does not answer; none for another error.
-func Reported(e *Env, reader inventory.Reader, asking *owners.PendingAnswers, err error) []*inventory.Pod {
+func Reported(e *Env, reader *view.Reader, asking *owners.PendingAnswers, err error) []*view.Pod {
 	if !Unanswered(err) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package inventory
+package view
 
 import (
 	"fmt"
@@ -83,8 +83,8 @@ func TestPodFilter(t *testing.T) {
 // What one pod is called is neither a pattern nor a UID of others, as in `orphans --kill`.
 func TestFilterNameGoesBeforePatternAndUID(t *testing.T) {
 	all := []*Pod{
-		{Namespace: "*", Name: "*", UID: "1"}, {Namespace: "default", Name: "web", UID: "2"},
-		{Namespace: "default", Name: "2", UID: "3"}, {Namespace: "default", Name: "api", UID: "web"},
+		{Metadata: Metadata{Namespace: "*", Name: "*", UID: "1"}}, {Metadata: Metadata{Namespace: "default", Name: "web", UID: "2"}},
+		{Metadata: Metadata{Namespace: "default", Name: "2", UID: "3"}}, {Metadata: Metadata{Namespace: "default", Name: "api", UID: "web"}},
 	}
 	for word, want := range map[string]string{"*/*": "1", "default/*": "2 3 web", "2": "3", "web": "2", "1": "1"} {
 		filter := Filter{Names: []string{word, "none"}}.Resolve(all)
@@ -131,7 +131,7 @@ func TestKindByKubeletAnnotationAndLabels(t *testing.T) {
 	crio := map[string]string{pod.UIDLabel: "1", pod.ContainerNameLabel: "POD"}
 	for name, c := range map[string]struct {
 		sandbox pod.Sandbox
-		want    Kind
+		want    OwnerKind
 	}{
 		"annotation":                    {pod.Sandbox{Source: "file"}, KindKubelet},
 		"labels":                        {pod.Sandbox{Labels: labels}, KindKubelet},
@@ -164,7 +164,7 @@ func TestPodThatItsKubeletNoLongerNamesIsTerminatingWhileItRuns(t *testing.T) {
 			answers.Kubelet.Pods = []*v1.Pod{{ObjectMeta: metav1.ObjectMeta{UID: "uid-web"}, Status: v1.PodStatus{Phase: v1.PodRunning}}}
 		}
 		p := Merge([]*pod.Pod{listed("web", "", c.state, c.state)}, answers)[0]
-		if got := fmt.Sprint(p.Phase(), " ", p.Display().Status, " ", p.Terminating()); got != c.want {
+		if got := fmt.Sprint(p.ListedPhase(), " ", p.Display().Status, " ", p.Terminating()); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}

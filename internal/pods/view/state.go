@@ -1,4 +1,4 @@
-package inventory
+package view
 
 import (
 	"time"
@@ -26,7 +26,7 @@ const startTime = time.Minute
 // HangsStarting reports whether the pod has been waiting for its containers to be created for
 // longer than a start takes.
 func (p *Pod) HangsStarting(now time.Time) bool {
-	started := p.Started()
+	started := p.Began()
 	return p.Display().Status == statusCreating && !started.IsZero() && now.Sub(started) > startTime
 }
 
@@ -44,10 +44,10 @@ func (p *Pod) hasOnlyCreated() bool {
 }
 
 // SandboxReady reports whether a sandbox of the pod is ready.
-func (p *Pod) SandboxReady() bool { return p.ReadySandbox() != "" }
+func (p *Pod) SandboxReady() bool { return p.ReadySandboxID() != "" }
 
 // ReadySandbox returns the id of the newest sandbox that is ready, "" if none is.
-func (p *Pod) ReadySandbox() string {
+func (p *Pod) ReadySandboxID() string {
 	if p.Runtime == nil {
 		return ""
 	}
@@ -75,7 +75,7 @@ func (p *Pod) RunningContainers() int {
 
 // Started returns when the pod started, else when its first sandbox was created; zero if
 // neither is known.
-func (p *Pod) Started() time.Time {
+func (p *Pod) Began() time.Time {
 	switch {
 	case p.Manager == nil && p.Object != nil && p.Object.Status.StartTime != nil:
 		return p.Object.Status.StartTime.Time
@@ -99,8 +99,8 @@ func (p *Pod) IPs() []string {
 		return nil // those of its last sandbox, which is removed
 	case len(p.Worker.IPs) > 0:
 		return p.Worker.IPs
-	case p.Status != nil && len(p.Status.IPs) > 0:
-		return p.Status.IPs
+	case p.RuntimeStatus != nil && len(p.RuntimeStatus.IPs) > 0:
+		return p.RuntimeStatus.IPs
 	case p.Object != nil && len(p.Object.Status.PodIPs) > 0:
 		var ips []string
 		for _, ip := range p.Object.Status.PodIPs {
@@ -109,4 +109,12 @@ func (p *Pod) IPs() []string {
 		return ips
 	}
 	return p.sandboxIPs
+}
+
+// ReadError is why a part of the pod could not be read, nil if nothing is missing.
+func (p *Pod) ReadError() error {
+	if len(p.Unread) == 0 {
+		return nil
+	}
+	return p.Unread[0].Err
 }

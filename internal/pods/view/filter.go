@@ -1,4 +1,4 @@
-package inventory
+package view
 
 import (
 	"path"
@@ -29,7 +29,7 @@ func (f Filter) Selects(p *Pod) bool {
 		return false
 	case len(f.Names) > 0 && !slices.ContainsFunc(f.Names, func(word string) bool { return f.resolved[word][p] }):
 		return false
-	case f.Selector != nil && !f.Selector.Matches(labels.Set(p.Labels())):
+	case f.Selector != nil && !f.Selector.Matches(labels.Set(p.SandboxLabels())):
 		return false
 	case f.Owner != "" && f.Owner != string(p.Kind()) && f.Owner != p.Creator && (!p.Managed() || f.Owner != p.Manager.Name):
 		return false
@@ -55,7 +55,7 @@ func resolve(all []*Pod, word string) map[*Pod]bool {
 	for _, matches := range [...]func(*Pod) bool{
 		func(p *Pod) bool { return p.named(word) == word },
 		func(p *Pod) bool { match, err := path.Match(word, p.named(word)); return match && err == nil },
-		func(p *Pod) bool { return word != "" && (word == string(p.UID) || word == p.Sandbox()) },
+		func(p *Pod) bool { return word != "" && (word == string(p.UID) || word == p.SandboxID()) },
 	} {
 		found := map[*Pod]bool{}
 		for _, p := range all {

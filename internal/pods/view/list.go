@@ -1,34 +1,23 @@
-package inventory
+package view
 
 import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"slices"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/pod"
 )
 
-// Reader reads the pods of one runtime, with their owners.
-type Reader struct {
-	owners.Asker
-	Log *slog.Logger
-	// Unanswered is called for each podctl process that did not answer, and if there may
-	// be some that are not seen; their pods are in the runtime's listing.
-	Unanswered func(error)
-}
-
 // Pods lists the runtime and asks the live podctl processes at the same time.
-func (r Reader) Pods(ctx context.Context, client *cri.Client) ([]*Pod, error) {
-	pods, _, err := r.Read(ctx, client, r.Start(ctx))
+func (r *Reader) Pods(ctx context.Context, client *cri.Client) ([]*Pod, error) {
+	pods, _, err := r.List(ctx, client, r.Start(ctx))
 	return pods, err
 }
 
-// Read lists the runtime, and joins the listing with the answers of its owners.
-func (r Reader) Read(ctx context.Context, client *cri.Client, asking *owners.PendingAnswers) ([]*Pod, *owners.Answers, error) {
+// List lists the runtime, and joins the listing with the answers of its owners.
+func (r *Reader) List(ctx context.Context, client *cri.Client, asking *owners.PendingAnswers) ([]*Pod, *owners.Answers, error) {
 	listed, err := client.ListPods(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -43,7 +32,7 @@ func (r Reader) Read(ctx context.Context, client *cri.Client, asking *owners.Pen
 
 // Reported returns the pods that live podctl processes report: all that is known
 // while the runtime does not answer.
-func (r Reader) Reported(asking *owners.PendingAnswers) ([]*Pod, error) {
+func (r *Reader) Reported(asking *owners.PendingAnswers) ([]*Pod, error) {
 	answers, err := asking.ProcessAnswers()
 	if err != nil {
 		return nil, err
@@ -54,7 +43,7 @@ func (r Reader) Reported(asking *owners.PendingAnswers) ([]*Pod, error) {
 
 // warn reports who did not answer. Processes elsewhere are left out: they may have no pod
 // of this runtime.
-func (r Reader) warn(answers *owners.Answers) {
+func (r *Reader) warn(answers *owners.Answers) {
 	for _, p := range answers.Processes {
 		if p.Err != nil && p.Socket != "" && !p.Elsewhere {
 			r.Unanswered(p.NoAnswerError())
@@ -69,15 +58,6 @@ func (r Reader) warn(answers *owners.Answers) {
 	}
 }
 
-// Runtime is what ReadStatuses asks the runtime.
-type Runtime interface {
-	// PartialStatus returns what can be read, and an error if that is not all.
-	PartialStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
-	SandboxIPs(ctx context.Context, sandbox string) ([]string, error)
-}
-
-var _ Runtime = (*cri.Client)(nil)
-
 // MaxIPReads is the number of pods of which ReadStatuses reads the IPs alone at most.
 const MaxIPReads = 100
 
@@ -85,7 +65,7 @@ const MaxIPReads = 100
 // whose Display depends on it or, if all is true, of each. Of the others it reads the IPs,
 // where these are not known and a sandbox is ready, unless they are too many: it takes a
 // call for each. What is not answered in time stays unknown, and Unread says so.
-func ReadStatuses(ctx context.Context, pods []*Pod, runtime Runtime, all bool) {
+func (r *Reader) ReadStatuses(ctx context.Context, pods []*Pod, all bool) {
 	var withStatus, withIPs []*Pod
 	for _, p := range pods {
 		switch {
@@ -103,15 +83,15 @@ func ReadStatuses(ctx context.Context, pods []*Pod, runtime Runtime, all bool) {
 	errs := cri.ReadEach(ctx, len(asked), func(ctx context.Context, i int) (err error) {
 		p := asked[i]
 		if i < len(withStatus) {
-			p.Status, err = runtime.PartialStatus(ctx, p.Runtime)
+			p.RuntimeStatus, err = r.Runtime.PartialStatus(ctx, p.Runtime)
 		} else {
-			p.sandboxIPs, err = runtime.SandboxIPs(ctx, p.Sandbox())
+			p.sandboxIPs, err = r.Runtime.SandboxIPs(ctx, p.SandboxID())
 		}
 		return err
 	})
 	for i, err := range errs {
-		if !errors.Is(err, cri.ErrNotFound) { // it is gone since it was listed
-			asked[i].Unread = err
+		if err != nil && !errors.Is(err, cri.ErrNotFound) { // it is gone since it was listed
+			asked[i].Unread = []Unread{{"status", err.Error(), err}}
 		}
 	}
 }

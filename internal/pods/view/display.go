@@ -1,4 +1,4 @@
-package inventory
+package view
 
 import (
 	v1 "k8s.io/api/core/v1"
@@ -15,7 +15,7 @@ func (p *Pod) Display() pod.Display {
 
 // Phase returns the pod's phase as -o json shows it: that of its status, Terminating,
 // Rejected or, if only the runtime's listing is known, Exited.
-func (p *Pod) Phase() string {
+func (p *Pod) ListedPhase() string {
 	_, phase := p.decide()
 	return phase
 }
@@ -27,10 +27,10 @@ func (p *Pod) decide() (d pod.Display, phase string) {
 		d = pod.Display{Status: w.PodStatus, Ready: w.Ready, Containers: w.Containers, Restarts: w.Restarts}
 		facts.Phase, facts.Rejected, facts.WaitReason = w.PodPhase, w.Rejected != "", w.WaitReason
 		facts.Stopped, facts.Finished = w.Stopped, w.Finished()
-	case p.Object != nil && !p.objectIsStale():
+	case p.Object != nil && !p.noStatus && !p.objectIsStale():
 		d, facts.Phase = pod.DisplayOf(p.Object), p.Object.Status.Phase
 	default:
-		d, facts.Phase = pod.DisplayOfRuntime(p.Runtime, p.Status), p.listedPhase()
+		d, facts.Phase = pod.DisplayOfRuntime(p.Runtime, p.RuntimeStatus), p.listedPhase()
 	}
 	facts.Containers = d.Status
 	d.Status, phase = facts.Decide()

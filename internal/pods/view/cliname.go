@@ -1,4 +1,4 @@
-package inventory
+package view
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ func (p *Pod) CLIName() string {
 // CLINameByID returns an id by which the command line selects the pod: of the newest sandbox, else
 // of a container, else the UID.
 func (p *Pod) CLINameByID() string {
-	id := p.Sandbox()
+	id := p.SandboxID()
 	if id == "" && p.Runtime != nil && len(p.Runtime.Containers) > 0 {
 		id = p.Runtime.Containers[0].ID
 	}
@@ -69,5 +69,5 @@ func isReplacedBy(a, b *Pod) bool {
 	if aRuns != bRuns {
 		return bRuns
 	}
-	return cmp.Or(a.Started().Compare(b.Started()), strings.Compare(string(a.UID), string(b.UID))) < 0
+	return cmp.Or(a.Began().Compare(b.Began()), strings.Compare(string(a.UID), string(b.UID))) < 0
 }

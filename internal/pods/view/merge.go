@@ -1,4 +1,4 @@
-package inventory
+package view
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ func Merge(listed []*pod.Pod, answers *owners.Answers) []*Pod {
 		if r.IsForeign() && r.SharedUID == "" && answers.NamedHere(r.UID) {
 			r = r.Separate() // a process's pod of the UID is another one
 		}
-		p := &Pod{UID: r.UID, Namespace: r.Namespace, Name: r.Name, Runtime: r, Verdict: answers.Judge(r)}
+		p := &Pod{Metadata: Metadata{UID: r.UID, Namespace: r.Namespace, Name: r.Name}, Runtime: r, Verdict: answers.Judge(r)}
 		if len(r.Sandboxes) > 0 {
 			p.Creator = r.Sandboxes[0].Owner
 		}
@@ -41,7 +41,7 @@ func Merge(listed []*pod.Pod, answers *owners.Answers) []*Pod {
 		for uid, w := range process.Workers {
 			p := podctls[uid]
 			if p == nil {
-				p = &Pod{UID: uid, Namespace: w.Namespace, Name: w.Name, Verdict: owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: *process}}
+				p = &Pod{Metadata: Metadata{UID: uid, Namespace: w.Namespace, Name: w.Name}, Verdict: owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: *process}}
 				podctls[uid], all = p, append(all, p)
 			}
 			if p.Manager != nil && w.Rejected != "" {

@@ -1,51 +1,20 @@
-package inventory
+package view
 
 import (
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// Pod is one pod: as the runtime lists it, and as the podctl process that
-// manages it sees it. It holds values only.
-type Pod struct {
-	UID             types.UID
-	Namespace, Name string
-	// Runtime is the runtime's listing, nil if the runtime holds nothing of the
-	// pod.
-	Runtime *pod.Pod
-	// Manager is the live podctl process that reports the pod, nil if none does;
-	// Worker is its view.
-	Manager *control.Process
-	Worker  control.Worker
-	// Creator is the podctl instance that created the newest sandbox, "" if none did.
-	Creator string
-	// Verdict is whose pod it is.
-	Verdict owners.Verdict
-	// Object is the pod as its owner shows it, a podctl process or a kubelet; nil where
-	// it was not read.
-	Object *v1.Pod
-	// Status is what the runtime's status calls return, nil where it was not read. Unread
-	// is why a part of it or all of it could not be read, nil if nothing is missing.
-	Status *pod.Status
-	Unread error
-	// replaced: the name is that of a newer pod.
-	replaced bool
-	// sandboxIPs are those of the newest sandbox, where they were read (see ReadStatuses).
-	sandboxIPs []string
-}
-
-// Kind is the kind of program that a pod belongs to.
-type Kind string
+// OwnerKind is the kind of program that a pod belongs to.
+type OwnerKind string
 
 // The kinds.
 const (
-	KindPodctl  Kind = "podctl"
-	KindKubelet Kind = "kubelet"
-	KindOther   Kind = "other"
+	KindPodctl  OwnerKind = "podctl"
+	KindKubelet OwnerKind = "kubelet"
+	KindOther   OwnerKind = "other"
 )
 
 // Ownership is who starts and terminates a pod, and whether that one is at work.
@@ -99,7 +68,7 @@ func (p *Pod) Abandoned() bool {
 // Kind returns the kind of owner. A pod that podctl did not create and that has a kubelet's
 // annotation or labels is a kubelet's; so is one that a kubelet names and the runtime does not
 // list.
-func (p *Pod) Kind() Kind {
+func (p *Pod) Kind() OwnerKind {
 	switch {
 	case p.Runtime == nil && p.Manager == nil && p.Verdict.Kind == owners.ByKubelet:
 		return KindKubelet
@@ -117,7 +86,7 @@ func (p *Pod) Kind() Kind {
 // give every pod, or their labels.
 func (p *Pod) madeByKubelet() bool {
 	if len(p.Runtime.Sandboxes) == 0 {
-		return p.Labels()[pod.UIDLabel] != ""
+		return p.SandboxLabels()[pod.UIDLabel] != ""
 	}
 	return p.Runtime.MadeByKubelet()
 }
@@ -138,9 +107,9 @@ func (p *Pod) DistinctUID() types.UID {
 	return p.Runtime.DistinctUID()
 }
 
-// Owner returns the podctl instance that manages the pod, else the one that created it,
+// OwnerName returns the podctl instance that manages the pod, else the one that created it,
 // else the kind of owner.
-func (p *Pod) Owner() string {
+func (p *Pod) OwnerName() string {
 	switch {
 	case p.Manager != nil && (p.Managed() || p.Runtime == nil):
 		return p.Manager.Name
@@ -150,11 +119,11 @@ func (p *Pod) Owner() string {
 	return string(p.Kind())
 }
 
-// Labels returns the labels of the newest sandbox.
-func (p *Pod) Labels() map[string]string { return p.Runtime.SandboxLabels() }
+// SandboxLabels returns the labels of the newest sandbox.
+func (p *Pod) SandboxLabels() map[string]string { return p.Runtime.SandboxLabels() }
 
-// Sandbox returns the id of the newest sandbox, "" if there is none.
-func (p *Pod) Sandbox() string {
+// SandboxID returns the id of the newest sandbox, "" if there is none.
+func (p *Pod) SandboxID() string {
 	if p.Runtime == nil || len(p.Runtime.Sandboxes) == 0 {
 		return ""
 	}

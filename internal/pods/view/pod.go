@@ -4,64 +4,76 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/inventory"
 )
 
-// Pod is all that is known of one pod. A field that is missing in JSON is unknown, or does not
-// apply.
+// Pod is one pod, whatever created it: as the runtime lists it and its owner sees it, and what was
+// read of each layer. It is also what commands print: a field that is missing in JSON is unknown, or
+// does not apply.
 type Pod struct {
-	Metadata      Metadata        `json:"metadata"`                      // identity of the pod
-	Status        string          `json:"status"`                        // as podctl pods shows it: Running, CrashLoopBackOff, …
-	Phase         string          `json:"phase"`                         // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
-	Reason        string          `json:"reason,omitempty"`              // of the pod's own status: Evicted, DeadlineExceeded, …
-	Message       string          `json:"message,omitempty"`             // of the pod's own status
-	Ready         int             `json:"ready"`                         // containers
-	Total         int             `json:"containersTotal"`               // containers that count for readiness
-	Restarts      int32           `json:"restarts"`                      // of all containers
-	StartTime     time.Time       `json:"startTime,omitzero"`            // when the pod, else its first sandbox, was started
-	Started       *Started        `json:"started,omitempty"`             // how long its start took, if all of its containers run for the first time
-	Owner         Owner           `json:"owner"`                         // what manages it
-	Spec          *Spec           `json:"spec,omitempty"`                // missing where no source of the spec is known
-	Worker        *control.Worker `json:"worker,omitempty"`              // view of the podctl process that manages it
-	Stopping      *Stopping       `json:"terminating,omitempty"`         // of a pod that is being terminated
-	Sandbox       *Sandbox        `json:"sandbox,omitempty"`             // the newest one
-	OtherReady    []Sandbox       `json:"otherReadySandboxes,omitempty"` // older sandboxes that are ready, too
-	DeadSandboxes int             `json:"deadSandboxes,omitempty"`       // sandboxes that are not ready
-	Cgroup        *Cgroup         `json:"cgroup,omitempty"`              // the pod's own
-	Conditions    []Condition     `json:"conditions,omitempty"`          // of the pod's status
-	Containers    []Container     `json:"containers"`                    // init containers first
-	Volumes       []Volume        `json:"volumes,omitempty"`             // of the spec
-	Events        []Event         `json:"events,omitempty"`              // oldest first
-	Unread        []Unread        `json:"unread,omitempty"`              // layers that could not be read
-	Next          []string        `json:"next"`                          // what to try, best first: mostly commands
+	Metadata      `json:"metadata"` // identity of the pod
+	Status        string            `json:"status"`                        // as podctl pods shows it: Running, CrashLoopBackOff, …
+	Phase         string            `json:"phase"`                         // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
+	Reason        string            `json:"reason,omitempty"`              // of the pod's own status: Evicted, DeadlineExceeded, …
+	Message       string            `json:"message,omitempty"`             // of the pod's own status
+	Ready         int               `json:"ready"`                         // containers
+	Total         int               `json:"containersTotal"`               // containers that count for readiness
+	Restarts      int32             `json:"restarts"`                      // of all containers
+	StartTime     time.Time         `json:"startTime,omitzero"`            // when the pod, else its first sandbox, was started
+	Started       *Started          `json:"started,omitempty"`             // how long its start took, if all of its containers run for the first time
+	Owner         Owner             `json:"owner"`                         // what manages it
+	Spec          *Spec             `json:"spec,omitempty"`                // missing where no source of the spec is known
+	Worker        control.Worker    `json:"worker,omitzero"`               // view of the podctl process that manages it
+	Stopping      *Stopping         `json:"terminating,omitempty"`         // of a pod that is being terminated
+	Sandbox       *Sandbox          `json:"sandbox,omitempty"`             // the newest one
+	OtherReady    []Sandbox         `json:"otherReadySandboxes,omitempty"` // older sandboxes that are ready, too
+	DeadSandboxes int               `json:"deadSandboxes,omitempty"`       // sandboxes that are not ready
+	Cgroup        *Cgroup           `json:"cgroup,omitempty"`              // the pod's own
+	Conditions    []Condition       `json:"conditions,omitempty"`          // of the pod's status
+	Containers    []Container       `json:"containers"`                    // init containers first
+	Volumes       []Volume          `json:"volumes,omitempty"`             // of the spec
+	Events        []Event           `json:"events,omitempty"`              // oldest first
+	Unread        []Unread          `json:"unread,omitempty"`              // layers that could not be read
+	Next          []string          `json:"next"`                          // what to try, best first: mostly commands
 
-	Seen `json:"-"`
-}
-
-// Seen is what a pod's JSON shows in part or not at all.
-type Seen struct {
-	Listed   *inventory.Pod      // as the runtime and its podctl process list it
-	By       inventory.Ownership // who starts and terminates it
-	OwnerPID int                 // of a podctl process that does not answer, 0 if it is not known
-	Name     string              // what names it on a command line
-	Server   cri.Server          // the process that serves the runtime's socket
-	Object   *v1.Pod             // as its owner shows it, nil if it is not known
+	// Runtime is the runtime's listing, nil if the runtime holds nothing of the pod, and RuntimeStatus
+	// what its status calls return, nil where it was not read.
+	Runtime       *pod.Pod    `json:"-"`
+	RuntimeStatus *pod.Status `json:"-"`
+	// Manager is the live podctl process that reports the pod, nil if none does; Worker is its view.
+	Manager *control.Process `json:"-"`
+	// Creator is the podctl instance that created the newest sandbox, "" if none did.
+	Creator string `json:"-"`
+	// Verdict is whose pod it is.
+	Verdict owners.Verdict `json:"-"`
+	// Object is the pod as its owner shows it, nil where it was not read.
+	Object *v1.Pod `json:"-"`
+	// Server is the process that serves the runtime's socket.
+	Server cri.Server `json:"-"`
 	// Deleted is when its owner was asked to stop it, Grace the grace that was given then.
-	Deleted time.Time
-	Grace   time.Duration
+	Deleted time.Time     `json:"-"`
+	Grace   time.Duration `json:"-"`
 	// MemoryLimits are the limits of containers in bytes, by id.
-	MemoryLimits map[string]*uint64
+	MemoryLimits map[string]*uint64 `json:"-"`
 	// KernelLog is read if a container may have been killed by the kernel.
-	KernelLog KernelLog
+	KernelLog KernelLog `json:"-"`
 	// HasImage says of images that containers wait for whether the runtime has them; one of
 	// which it does not say that is missing.
-	HasImage map[string]bool
-	Start
-	Ending Ending
+	HasImage map[string]bool `json:"-"`
+	Start    `json:"-"`
+	Ending   Ending `json:"-"`
+
+	// noStatus: Object is the manifest that was left on the sandbox, without a status.
+	noStatus bool
+	// replaced: the name is that of a newer pod.
+	replaced bool
+	// sandboxIPs are those of the newest sandbox, where they were read (see ReadStatuses).
+	sandboxIPs []string
 }
 
 // Start is what is seen of the start of a pod.
@@ -93,7 +105,7 @@ type Start struct {
 type Metadata struct {
 	Namespace   string            `json:"namespace"`             // of the pod
 	Name        string            `json:"name"`                  // of the pod
-	UID         string            `json:"uid"`                   // of the pod
+	UID         types.UID         `json:"uid"`                   // of the pod
 	Labels      map[string]string `json:"labels,omitempty"`      // of the pod, else of its sandbox
 	Annotations map[string]string `json:"annotations,omitempty"` // of the pod, where its object is known
 }
@@ -191,4 +203,5 @@ type Event struct {
 type Unread struct {
 	Layer string `json:"layer"` // runtime, spec, status, details, cgroups, events, termination, kernel log, log of NAME
 	Why   string `json:"why"`   // the error
+	Err   error  `json:"-"`
 }
