@@ -190,13 +190,13 @@ func checked(e *shell.Env, name string, command *cmdline.Command) cli.ActionFunc
 		if timeout := shell.Nearest(c, "timeout", (*cli.Context).Duration); timeout < 0 {
 			return shell.Usagef("--timeout %s is negative", timeout)
 		}
-		closeTape := func() {}
+		closeRecording := func() {}
 		err := enter(e, c, name, command)
 		if err == nil {
-			closeTape, err = shell.OpenTape(e, c, command)
+			closeRecording, err = shell.OpenRecording(e, c, command)
 		}
 		if err == nil {
-			defer closeTape()
+			defer closeRecording()
 			c, err = shell.Locate(e, c, command)
 		}
 		if err == nil {

@@ -160,7 +160,7 @@ func (c *Client) open(o Options, endpoint string) (*conn, error) {
 	}
 	dial := o.Dial
 	if dial == nil {
-		if endpoint == SimEndpoint || IsTape(endpoint) {
+		if endpoint == SimEndpoint || IsRecording(endpoint) {
 			return nil, fmt.Errorf("connect to %s: only podctl's --runtime-endpoint names it", endpoint)
 		}
 		dial = func(ctx context.Context) (net.Conn, error) {

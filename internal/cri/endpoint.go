@@ -17,13 +17,13 @@ const SimEndpoint = "sim:"
 // SimName is the name that a simulated runtime gives itself, also at a socket.
 const SimName = "podctl-sim"
 
-// TapeScheme is what the endpoint of a recording begins with, before the name of its file.
+// RecordingScheme is what the endpoint of a recording begins with, before the name of its file.
 // Discover passes it through, Connect needs Options.Dial with it.
-const TapeScheme = "tape:"
+const RecordingScheme = "tape:"
 
-// IsTape reports whether an endpoint is a recording.
-func IsTape(endpoint string) bool {
-	return strings.HasPrefix(endpoint, TapeScheme) && endpoint != TapeScheme
+// IsRecording reports whether an endpoint is a recording.
+func IsRecording(endpoint string) bool {
+	return strings.HasPrefix(endpoint, RecordingScheme) && endpoint != RecordingScheme
 }
 
 // Endpoint is the address of a runtime with the timeout of its calls.
@@ -47,7 +47,7 @@ func normalizeEndpoint(s string) (string, error) {
 	switch {
 	case s == "":
 		return "", errors.New("empty endpoint")
-	case s == SimEndpoint, IsTape(s):
+	case s == SimEndpoint, IsRecording(s):
 		return s, nil
 	case isURL && scheme == "unix", !isURL && strings.HasPrefix(s, "unix:"):
 		path := rest

@@ -43,7 +43,7 @@ func TestRecordingSaysElsewhereWhatTheNodeSaid(t *testing.T) {
 		}, func() string { return a.does("terminating") + a.does("pods") })
 
 		recorded := a.path("node.tape")
-		out, errw, code := a.podctl("record", "--for", "2s", recorded)
+		out, errw, code := a.podctl("record", recorded)
 		if code != 0 || errw != "" {
 			t.Fatalf("exit code %d\n%s%s", code, out, errw)
 		}

@@ -13,7 +13,7 @@ import (
 // IndexName is the page of a report that a person opens.
 const IndexName = "index.html"
 
-// RecordingName is the recording of the node in a report: see package tape.
+// RecordingName is the recording of the node in a report: see package recording.
 const RecordingName = "node.tape"
 
 // maxShown bounds how much of a file the page shows, in bytes.

@@ -28,9 +28,9 @@ type Command struct {
 
 	// Effect is what the command does to the node.
 	Effect Effect
-	// OnTape: the command works on a recording. All that it reads is of the runtime, or of a
+	// OnRecording: the command works on a recording. All that it reads is of the runtime, or of a
 	// door of its environment behind which a recording stands.
-	OnTape bool
+	OnRecording bool
 	// OnNodes is how the command runs on nodes, through kubectl podctl.
 	OnNodes OnNodes
 	// Data are values of the types that -o json prints, the outermost first; docs/cli.md

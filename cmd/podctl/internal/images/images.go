@@ -26,14 +26,14 @@ type imagesOptions struct {
 // imagesCommand is `podctl images`.
 func imagesCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "images",
-		Usage:   "list the images of the runtime: names, size, and which pods use them",
-		Args:    cmdline.Args{Of: cmdline.StoredImage, Many: true, Optional: true},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.NodeList,
-		Aliases: []string{"img", "get images", "image ls", "image list"},
-		Data:    []any{imageData{}, imageUser{}, pullingData{}, layerData{}},
+		Name:        "images",
+		Usage:       "list the images of the runtime: names, size, and which pods use them",
+		Args:        cmdline.Args{Of: cmdline.StoredImage, Many: true, Optional: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.NodeList,
+		Aliases:     []string{"img", "get images", "image ls", "image list"},
+		Data:        []any{imageData{}, imageUser{}, pullingData{}, layerData{}},
 		Description: "A name without a tag stands for all tags of the repository. SIZE is the runtime's: layers\n" +
 			"that images share count for each of them, because the CRI does not report layers. USED BY names\n" +
 			"the pods with a container of the image or an image volume, and those whose spec names it, and\n" +

@@ -31,7 +31,6 @@ type traceOptions struct {
 	inFlight time.Duration
 	last     time.Duration // 0: until an interrupt, or the end of the command
 	file     string        // "" for the standard streams
-	record   string        // file of a recording, "" for none
 	format   output.Format
 }
 
@@ -70,7 +69,6 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no calls"},
 			&cli.BoolFlag{Name: "show-secrets", Usage: "do not mask secrets"},
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`"},
-			&cli.StringFlag{Name: "record", Usage: "record the node and the answers that pass in a new `FILE`, for podctl -r tape:FILE; podctl help recordings"},
 			&cli.StringFlag{Name: "write", DefaultText: "standard output; standard error with COMMAND", Usage: "write the trace to a new `FILE`, which only its owner can read"},
 			shell.NoHeadersFlag(),
 		},
@@ -87,7 +85,7 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 func readTrace(c *cli.Context) (traceOptions, error) {
 	o := traceOptions{
 		Globals: shell.ReadGlobals(c), secrets: c.Bool("show-secrets"), attach: c.Bool("attach"), summary: c.Bool("summary"), quiet: c.Bool("quiet"),
-		inFlight: c.Duration("in-flight"), last: c.Duration("for"), file: c.String("write"), record: c.String("record"),
+		inFlight: c.Duration("in-flight"), last: c.Duration("for"), file: c.String("write"),
 		filter: trace.Filter{
 			Methods: c.StringSlice("method"), Pods: c.StringSlice("pod"), Callers: c.StringSlice("caller"), Slower: c.Duration("slower"), Failed: c.Bool("failed"),
 		},

@@ -34,21 +34,12 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) (err error) {
 		return err
 	}
 	runtime.learn(ctx, s.env, &s.tracer.Names)
-	recording, err := startRecording(ctx, u.Env, o)
-	if err != nil {
-		return errors.Join(err, s.close())
-	}
-	defer func() {
-		if failed := recording.finish(ctx); failed != nil {
-			err = errors.Join(err, failed)
-		}
-	}()
 	in, err := openFrontend(u.Env, o, runtime)
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
 	s.keepError(s.printer.begin())
-	r := relay.New(relay.Options{Dial: runtime.dial, Observer: recording.observes(s), CallerOf: relay.PeerOf, Now: e.Now})
+	r := relay.New(relay.Options{Dial: runtime.dial, Observer: s, CallerOf: relay.PeerOf, Now: e.Now})
 	go r.Serve(in.listener)
 	if err = in.begin(ctx); err == nil {
 		err = s.wait(ctx, e, in)

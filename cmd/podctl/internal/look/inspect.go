@@ -34,14 +34,14 @@ type inspectOptions struct {
 // inspectCommand returns the command that prints what the runtime answers about pods.
 func inspectCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "inspect",
-		Usage:   "print the runtime's verbose status of a pod's sandbox and containers",
-		Args:    cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.NodePage,
-		Aliases: []string{"inspectp"},
-		Data:    []any{inspection{}, inspectMetadata{}},
+		Name:        "inspect",
+		Usage:       "print the runtime's verbose status of a pod's sandbox and containers",
+		Args:        cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.NodePage,
+		Aliases:     []string{"inspectp"},
+		Data:        []any{inspection{}, inspectMetadata{}},
 		Description: "Prints, as JSON, what the runtime answers with its verbose status calls about the sandbox and the\n" +
 			"newest attempt of each container, or the attempts that --attempt or --previous choose. One\n" +
 			"target is printed as an object, several as an array. Values of environment variables from\n" +

@@ -35,11 +35,11 @@ type preemptOptions struct {
 
 func preemptCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:   "preempt",
-		Usage:  "show which pods the kubelet would preempt for a critical pod, and why",
-		Args:   cmdline.Args{Instead: func(file string) string { return "podctl preempt --dry-run -f " + file }},
-		Effect: cmdline.Reads,
-		OnTape: true,
+		Name:        "preempt",
+		Usage:       "show which pods the kubelet would preempt for a critical pod, and why",
+		Args:        cmdline.Args{Instead: func(file string) string { return "podctl preempt --dry-run -f " + file }},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
 		Description: "The pods on the node are those of the kubelet that uses the runtime, else of live podctl\n" +
 			"processes, unless --node-pods, --kubelet or --kubeconfig name other sources. It refuses if\n" +
 			"podctl cannot see whether a kubelet uses the runtime, or what is allocatable there, and if pods\n" +
@@ -70,7 +70,7 @@ func preemptCommand(e *shell.Env) *cmdline.Command {
 				return err
 			}
 			for _, source := range []string{"node-pods", "reserved", "kubelet", "kubeconfig"} {
-				if e.Tape != nil && c.IsSet(source) {
+				if e.Recording != nil && c.IsSet(source) {
 					return shell.Usagef("--%s is about another node, and cannot be combined with a recording", source)
 				}
 			}
@@ -124,8 +124,8 @@ func runPreempt(ctx context.Context, e *shell.Env, o preemptOptions) error {
 
 // readNode reads the node at which the pods arrive.
 func readNode(ctx context.Context, e *shell.Env, o preemptOptions) (*arrival.Node, error) {
-	if e.Tape != nil {
-		if recorded := e.Tape.Tape().Node(); recorded != nil {
+	if e.Recording != nil {
+		if recorded := e.Recording.Node(); recorded != nil {
 			return recorded.Node(o.allocatable)
 		}
 		return nil, view.ErrNotRecorded

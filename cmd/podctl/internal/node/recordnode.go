@@ -3,21 +3,54 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/lab/tape"
+	"github.com/podctl/podctl/internal/lab/recording"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/arrival"
 	"github.com/podctl/podctl/internal/pods/report"
 )
 
+// record writes a recording of the node without secrets. With recording.ErrFull it is written,
+// and not complete.
+func (r *reporter) record(ctx context.Context, e *shell.Env, begin func(step string) (end func()), to io.Writer) (s RecordSummary, err error) {
+	client, disconnect, err := shell.Connect(ctx, e, r.patient())
+	defer disconnect()
+	if err != nil {
+		return s, err
+	}
+	endpoint := client.Endpoint()
+	recorder := &recording.Recorder{Runtime: client.RuntimeConn(), Image: client.ImageConn(), Writer: recording.NewWriter(recording.Header{
+		Podctl: shell.Version(), Host: hostname(), Runtime: client.Connected().String(), Endpoint: endpoint.Runtime, PID: cri.ServerOf(endpoint).PID,
+	})}
+	end := begin("answers of the runtime")
+	full := recorder.Snapshot(ctx)
+	end()
+	if full == nil {
+		defer begin("owners, processes and cgroups; masking")()
+		full = recordNode(ctx, e, r.patient(), client, recorder)
+	}
+	if full != nil && !errors.Is(full, recording.ErrFull) {
+		return s, full
+	}
+	r.found(r.specValues(ctx))
+	if k, err := r.kubelet(ctx); err == nil && k != nil {
+		r.setKubeletDir(k)
+	}
+	mask := recording.NewMask(r.secrets())
+	c, err := recorder.Writer.Finish(to, mask, r.env.Now())
+	r.found(mask.Values())
+	return RecordSummary{Runtime: client.Connected().String(), Bytes: c.Bytes, Answers: c.Answers, Errors: c.Errors, Masked: c.Masked, Cut: c.Cut}, errors.Join(err, full)
+}
+
 // recordNode records what the runtime does not know: the owners of its pods, and the processes
-// and cgroups of the node. What cannot be read is not on the tape.
-func recordNode(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.Client, r *tape.Recorder) error {
+// and cgroups of the node. What cannot be read is not in it.
+func recordNode(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.Client, r *recording.Recorder) error {
 	answers, err := askOwners(ctx, e, g, client)
 	switch {
 	case ctx.Err() != nil:
@@ -38,7 +71,7 @@ func recordNode(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.
 	if cri.ServerOf(client.Endpoint()).PID == 0 || client.IsSimulated() {
 		return nil // its containers are no processes of this host, or cannot be seen
 	}
-	return r.Host(ctx, tape.HostOptions{Procs: e.Procs, Cgroups: e.CgroupMounts(), MountsOf: answers.Kubelet.PID})
+	return r.Host(ctx, recording.HostOptions{Procs: e.Procs, Cgroups: e.CgroupMounts(), MountsOf: answers.Kubelet.PID})
 }
 
 // askOwners asks everybody who may own a pod of the runtime.
@@ -58,25 +91,16 @@ func askOwners(ctx context.Context, e *shell.Env, g shell.Globals, client *cri.C
 
 // recording is the part of a report that podctl -r tape:REPORT looks at.
 func (r *reporter) recording(ctx context.Context) ([]report.File, error) {
-	e := *r.env
-	e.Errw = io.Discard // what is not recorded is said where it is looked for
-	client, disconnect, err := shell.Connect(ctx, &e, r.patient())
-	defer disconnect()
-	if err != nil {
-		return nil, err
-	}
-	recorder := newRecorder(&e, client)
-	if err := recorder.Snapshot(ctx); err != nil {
-		return nil, err
-	}
-	if err := recordNode(ctx, &e, r.patient(), client, recorder); err != nil {
-		return nil, err
-	}
+	quiet := *r.env
+	quiet.Errw = io.Discard // what is not recorded is said where it is looked for
 	var file bytes.Buffer
-	count, err := r.finishTape(ctx, recorder.Writer, &file)
+	s, err := r.record(ctx, &quiet, func(string) func() { return func() {} }, &file)
+	if file.Len() == 0 {
+		return nil, err
+	}
 	files := []report.File{{Name: report.RecordingName, Data: file.Bytes(), Sealed: true}}
-	if len(count.Cut) > 0 {
-		text := "too large, and cut in the recording:\n" + strings.Join(count.Cut, "\n") + "\n"
+	if len(s.Cut) > 0 {
+		text := "too large, and cut in the recording:\n" + strings.Join(s.Cut, "\n") + "\n"
 		files = append(files, report.File{Name: "cut.txt", Data: []byte(text)})
 	}
 	return files, err

@@ -42,13 +42,13 @@ func explainCommand(e *shell.Env) *cmdline.Command {
 		steps = append(steps, string(step))
 	}
 	return &cmdline.Command{
-		Name:    "explain",
-		Usage:   "explain an error text of a runtime, kubelet or CNI plugin: step, layer, what it means, and the next command to try",
-		Args:    cmdline.Args{Of: cmdline.Text, Many: true, Optional: true},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.Here,
-		Data:    []any{Explanation{}},
+		Name:        "explain",
+		Usage:       "explain an error text of a runtime, kubelet or CNI plugin: step, layer, what it means, and the next command to try",
+		Args:        cmdline.Args{Of: cmdline.Text, Many: true, Optional: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.Here,
+		Data:        []any{Explanation{}},
 		Description: "The text is an event, lines of the log of a kubelet, containerd or CRI-O, or the output of\n" +
 			"kubectl describe pod; of a file, or of standard input with - or without an argument. Each kind of\n" +
 			"error in it has a row: STEP and LAYER as in podctl starting, SURE is how sure that is. At most 1 MiB\n" +

@@ -47,13 +47,13 @@ type orphansOptions struct {
 
 func orphansCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "orphans",
-		Usage:   "list orphaned pods; with --kill, terminate them",
-		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
-		Effect:  cmdline.ChangesIf(func(c *cli.Context) bool { return c.Bool("kill") && !c.Bool("dry-run") }, "--dry-run"),
-		OnTape:  true,
-		OnNodes: cmdline.NodeList,
-		Data:    []any{OrphanData{}, orphanMetadata{}, leakedThing{}},
+		Name:        "orphans",
+		Usage:       "list orphaned pods; with --kill, terminate them",
+		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:      cmdline.ChangesIf(func(c *cli.Context) bool { return c.Bool("kill") && !c.Bool("dry-run") }, "--dry-run"),
+		OnRecording: true,
+		OnNodes:     cmdline.NodeList,
+		Data:        []any{OrphanData{}, orphanMetadata{}, leakedThing{}},
 		Description: "A pod is orphaned if the runtime holds it and no source desires it: live podctl processes,\n" +
 			"manifests (--desired), the kubelet (--kubelet; one that uses this runtime is found, and asked at\n" +
 			"the ports of its configuration), its static pods, and the cluster (--kubeconfig). Pod\n" +
@@ -84,7 +84,7 @@ func orphansCommand(e *shell.Env) *cmdline.Command {
 				return err
 			}
 			for _, source := range []string{"desired", "static-pods", "kubelet", "kubeconfig", "kubelet-is-gone", "owner-is-gone"} {
-				if e.Tape != nil && c.IsSet(source) {
+				if e.Recording != nil && c.IsSet(source) {
 					return shell.Usagef("--%s is about this host, and cannot be combined with a recording", source)
 				}
 			}
@@ -177,10 +177,10 @@ func newOrphanFinder(ctx context.Context, e *shell.Env, o orphansOptions, client
 		},
 		Client: client, Logs: p.Logs, Root: p.Root,
 		// The directories below the root are not of a runtime that ends with its process.
-		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives || e.Tape != nil,
+		SkipDirs: client.Endpoint().Runtime == cri.SimEndpoint && !e.SimOutlives || e.Recording != nil,
 	}
 	f.Answered = e.RecordedOwners()
-	if e.Tape == nil && !client.IsSimulated() {
+	if e.Recording == nil && !client.IsSimulated() {
 		f.Leaks = o.LeakFinder(ctx, e, client)
 	}
 	return f, nil

@@ -34,13 +34,13 @@ const (
 
 func podsCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "pods",
-		Usage:   "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
-		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.NodeList,
-		Aliases: []string{"po", "pod", "ls", "list", "get pods", "get pod", "get po"},
+		Name:        "pods",
+		Usage:       "list the pods of the runtime: status, owner, ready containers, restarts, IP, age",
+		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.NodeList,
+		Aliases:     []string{"po", "pod", "ls", "list", "get pods", "get pod", "get po"},
 		FlagHints: map[string]string{
 			"name": "podctl pods POD", "pod": "podctl pods POD", "id": "podctl pods POD", "label": "--selector",
 			"latest": newestLast, "last": newestLast, "s": onlyRunning, "state": onlyRunning, "a": endedToo, "all": endedToo,

@@ -40,13 +40,13 @@ var psStates = []string{pod.Created.String(), pod.Running.String(), pod.Exited.S
 
 func psCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "ps",
-		Usage:   "list containers: state, attempt, owner, age, image, id",
-		Args:    cmdline.Args{Of: cmdline.Target, Many: true, Optional: true, Patterns: true},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.NodeList,
-		Data:    []any{containerData{}, containerMetadata{}},
+		Name:        "ps",
+		Usage:       "list containers: state, attempt, owner, age, image, id",
+		Args:        cmdline.Args{Of: cmdline.Target, Many: true, Optional: true, Patterns: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.NodeList,
+		Data:        []any{containerData{}, containerMetadata{}},
 		FlagHints: map[string]string{
 			"id": "podctl ps ID", "label": "--selector", "latest": newestFirst, "last": newestFirst, "resolve-image-path": "podctl ps shows images by name",
 		},

@@ -19,13 +19,13 @@ import (
 
 func startingCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "starting",
-		Usage:   "list pods that should run and do not: the step they are in, which layer is stuck, and the next command to try",
-		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.NodeList,
-		Data:    []any{StartingPod{}, terminatingMetadata{}, why.Evidence{}},
+		Name:        "starting",
+		Usage:       "list pods that should run and do not: the step they are in, which layer is stuck, and the next command to try",
+		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.NodeList,
+		Data:        []any{StartingPod{}, terminatingMetadata{}, why.Evidence{}},
 		Description: "A pod is listed if a podctl process or the kubelet desires it and a container of it does not\n" +
 			"run, or is not ready; and if no owner of it is known, and its sandbox is being made or has no\n" +
 			"container that was started.\n" +
@@ -104,7 +104,7 @@ func (l *stuckLister) warnOfKubelet(k *owners.Kubelet, all []*view.Pod) {
 
 // readLog returns a reader of the end of the log of a process.
 func readLog(e *shell.Env) func(context.Context, int) ([]byte, error) {
-	if e.Tape != nil {
+	if e.Recording != nil {
 		return nil
 	}
 	return func(ctx context.Context, pid int) ([]byte, error) {

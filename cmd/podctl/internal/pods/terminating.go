@@ -16,13 +16,13 @@ import (
 
 func terminatingCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "terminating",
-		Usage:   "list terminating pods: what still runs, which layer is stuck, and the next command to try",
-		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.NodeList,
-		Data:    []any{TerminatingPod{}, terminatingMetadata{}, terminatingContainer{}},
+		Name:        "terminating",
+		Usage:       "list terminating pods: what still runs, which layer is stuck, and the next command to try",
+		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.NodeList,
+		Data:        []any{TerminatingPod{}, terminatingMetadata{}, terminatingContainer{}},
 		Description: "A pod is listed if the podctl process that owns it terminates it. Other pods are listed on\n" +
 			"evidence: their podctl process exited while it terminated them; the sandbox has stopped and\n" +
 			"containers still run, or the network of a pod that nothing manages was not torn down; a\n" +

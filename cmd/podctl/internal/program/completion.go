@@ -34,12 +34,12 @@ func choicesOf(words []string) []cmdline.Choice {
 
 func completionCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "completion",
-		Usage:   "print the completion script of a shell: " + strings.Join(completionShells, ", "),
-		Args:    cmdline.Args{Of: cmdline.Word, Name: "SHELL", Words: choicesOf(completionShells)},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.Here,
+		Name:        "completion",
+		Usage:       "print the completion script of a shell: " + strings.Join(completionShells, ", "),
+		Args:        cmdline.Args{Of: cmdline.Word, Name: "SHELL", Words: choicesOf(completionShells)},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.Here,
 		Description: "Completes commands, options and their values, and the names of pods, containers, namespaces and\n" +
 			"images that the runtime has, if it answers within " + completionTimeout.String() + ", or\n" + completionEnv + ". For this shell:\n\n" +
 			"  bash        source <(podctl completion bash)\n" +
@@ -82,11 +82,11 @@ var completionValues = map[string][]string{
 func completeCommand(e *shell.Env, app func() *cmdline.App) *cmdline.Command {
 	return &cmdline.Command{
 		Name: "__complete", Hidden: true,
-		Usage:   "print the completions of the last word, for the scripts of podctl completion",
-		Args:    cmdline.Args{Of: cmdline.Anything, Many: true},
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.Here,
+		Usage:       "print the completions of the last word, for the scripts of podctl completion",
+		Args:        cmdline.Args{Of: cmdline.Anything, Many: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.Here,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "new-word", Usage: "complete a new word after the others"},
 			&cli.DurationFlag{Name: "timeout", Value: completionTimeout, EnvVars: []string{completionEnv}, Usage: "`DURATION` for the runtime's answer"},

@@ -17,12 +17,12 @@ const versionTimeout = 2 * time.Second
 
 func versionCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "version",
-		Usage:   "print the versions of podctl and of the runtime",
-		Effect:  cmdline.Reads,
-		OnTape:  true,
-		OnNodes: cmdline.NodeOrHere,
-		Data:    []any{versionData{}, shell.PodctlVersion{}, runtimeVersion{}, recordedVersion{}},
+		Name:        "version",
+		Usage:       "print the versions of podctl and of the runtime",
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.NodeOrHere,
+		Data:        []any{versionData{}, shell.PodctlVersion{}, runtimeVersion{}, recordedVersion{}},
 		Description: "The runtime's version is missing if it does not answer within " + versionTimeout.String() + "; that is a warning, not an\n" +
 			"error. -o is " + output.Formats + ".",
 		Flags: []cli.Flag{shell.NoHeadersFlag()},
@@ -103,9 +103,9 @@ func askVersion(ctx context.Context, e *shell.Env, g shell.Globals) (*runtimeVer
 		return nil, err
 	}
 	answer := &runtimeVersion{Name: v.Name, Version: v.Version, API: v.APIVersion, Endpoint: client.Endpoint().Runtime}
-	if e.Tape != nil {
-		t := e.Tape.Tape()
-		answer.Recorded = &recordedVersion{t.Header.Host, t.End(), t.Header.Podctl}
+	if e.Recording != nil {
+		h := e.Recording.Header
+		answer.Recorded = &recordedVersion{h.Host, h.Time, h.Podctl}
 	}
 	return answer, nil
 }

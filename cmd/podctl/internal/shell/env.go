@@ -16,8 +16,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/lab/recording"
 	"github.com/podctl/podctl/internal/lab/sim"
-	"github.com/podctl/podctl/internal/lab/tape"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/report"
@@ -42,10 +42,10 @@ type Env struct {
 	Now      func() time.Time
 	// Simulate returns the runtime that "sim:" stands for, and what closes it.
 	Simulate func() (*sim.Runtime, func())
-	// Tape serves the recording that is looked at in place of a node; nil if none is: see
-	// OpenTape.
-	Tape     *tape.Server
-	recorded recordedHost
+	// Recording serves the recording that is looked at in place of a node; nil if none is: see
+	// OpenRecording.
+	Recording *recording.Server
+	recorded  recordedHost
 	// SimOutlives: that runtime outlives this process, as a real one does.
 	SimOutlives bool
 	// Listen creates the control socket of an instance; Dial connects to one.

@@ -159,8 +159,8 @@ func (g Globals) ConnectOptions(e *Env) daemon.ConnectOptions {
 		},
 		OnLargeList: func(err error) { printWithHint(e.Errw, "warning", err) },
 	}
-	if e.Tape != nil {
-		o.Dial = e.Tape.Dial
+	if e.Recording != nil {
+		o.Dial = e.Recording.Dial
 	}
 	return o
 }
@@ -170,7 +170,7 @@ func (g Globals) Given() host.Paths { return host.Paths{Root: g.Root, Logs: g.Lo
 
 // Paths are podctl's directories on a runtime.
 func (g Globals) Paths(endpoint cri.Endpoint) (host.Paths, error) {
-	if cri.IsTape(g.Runtime) {
+	if cri.IsRecording(g.Runtime) {
 		return notRecorded, nil
 	}
 	p, err := host.DefaultPaths.With(g.Given())

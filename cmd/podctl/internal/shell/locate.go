@@ -42,7 +42,7 @@ func Locate(e *Env, c *cli.Context, command *cmdline.Command) (*cli.Context, err
 			return err
 		}
 		l := &target.Locator{Pods: s.Pods, Client: s.Client, Procs: e.Procs, Cgroups: cgroup.Mounts, Server: cri.ServerOf(s.Client.Endpoint()).PID}
-		if e.Tape != nil {
+		if e.Recording != nil {
 			l.HostUnknown = view.ErrNotRecorded
 		}
 		for _, i := range slices.Backward(named) {

@@ -17,7 +17,7 @@ func NewReader(e *Env, endpoint cri.Endpoint, paths host.Paths) *view.Reader {
 		Asker: owners.Asker{Locks: paths.Locks, Dial: e.Dial, Procs: e.Procs, Kubelet: owners.KubeletIfNeeded, Answered: e.RecordedOwners()},
 		Log:   e.Log, Unanswered: func(err error) { fmt.Fprintf(e.Errw, "warning: %v\n", err) },
 		Server: e.ServerOf(endpoint), PodDirs: paths.Pods(), DirName: paths.Dirs().Name, Cgroups: e.CgroupMounts(),
-		Now: e.Now, Events: podEvents(e, paths.Root), KernelLog: e.ReadKills, Recorded: e.Tape != nil,
+		Now: e.Now, Events: podEvents(e, paths.Root), KernelLog: e.ReadKills, Recorded: e.Recording != nil,
 	}
 }
 
@@ -28,7 +28,7 @@ const maxEvents = 20
 // below podctl's root directory, repeated ones once.
 func podEvents(e *Env, root string) func(context.Context, *view.Pod) ([]view.Event, error) {
 	return func(_ context.Context, p *view.Pod) ([]view.Event, error) {
-		if e.Tape != nil {
+		if e.Recording != nil {
 			return nil, view.ErrNotRecorded
 		}
 		entries, err := journal.ReadPod(journal.Dir(root), p.UID)

@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ const (
 
 // secretive are answers with a secret wherever there is room for one. The variable that says what
 // the secret is comes last.
-func secretive(t *testing.T) []Call {
+func secretive(t *testing.T) []call {
 	compressed, err := manifest.Compress([]byte(document))
 	if err != nil {
 		t.Fatal(err)
@@ -39,17 +39,17 @@ func secretive(t *testing.T) []Call {
 		return map[string]string{"info": string(text), "text": "no JSON " + planted, "number": "7"}
 	}
 	pem := "-----BEGIN RSA PRIVATE KEY-----\n" + planted + "\n"
-	return []Call{
-		{Method: runtimeapi.RuntimeService_Version_FullMethodName, Response: encode(t, &runtimeapi.VersionResponse{RuntimeName: "sim"})},
-		{Method: runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, Response: encode(t, &runtimeapi.ListPodSandboxResponse{Items: []*runtimeapi.PodSandbox{{
+	return []call{
+		{name: "Version", response: (&runtimeapi.VersionResponse{RuntimeName: "sim"})},
+		{name: "ListPodSandbox", response: (&runtimeapi.ListPodSandboxResponse{Items: []*runtimeapi.PodSandbox{{
 			Id: "sandbox-1", Metadata: &runtimeapi.PodSandboxMetadata{Name: "web", Namespace: "default", Uid: "uid-1"},
 			Labels: map[string]string{"token": "label-" + "hunter2", "app": "web"}, Annotations: annotations,
 		}}})},
-		{Method: runtimeapi.RuntimeService_Status_FullMethodName, Response: encode(t, &runtimeapi.StatusResponse{Info: info(map[string]any{
+		{name: "Status", response: (&runtimeapi.StatusResponse{Info: info(map[string]any{
 			"registry": map[string]any{"configs": map[string]any{"r.test": map[string]any{"auth": map[string]any{"username": "u", "password": "pw-hunter2", "identitytoken": pem}}}, "headers": map[string]any{"X-Meta": []any{"header-hunter2"}}},
 			"limit":    uint64(18446744073709551615),
 		})})},
-		{Method: runtimeapi.RuntimeService_ContainerStatus_FullMethodName, Request: encode(t, &runtimeapi.ContainerStatusRequest{ContainerId: "c1", Verbose: true}), Response: encode(t, &runtimeapi.ContainerStatusResponse{
+		{name: "ContainerStatus", request: (&runtimeapi.ContainerStatusRequest{ContainerId: "c1", Verbose: true}), response: (&runtimeapi.ContainerStatusResponse{
 			Status: &runtimeapi.ContainerStatus{
 				Id: "c1", Metadata: &runtimeapi.ContainerMetadata{Name: "app"}, Message: "login " + planted + " failed at https://u:hunter2@db/", Reason: planted, Annotations: annotations,
 				Mounts: []*runtimeapi.Mount{{HostPath: "/srv/" + planted, ContainerPath: "/a"}}, LogPath: "/var/log/" + planted,
@@ -60,8 +60,7 @@ func secretive(t *testing.T) []Call {
 				"runtimeSpec": map[string]any{"process": map[string]any{"args": []any{"app", "--token", "arg-hunter2", planted}, "env": []any{"DB_PASSWORD=" + planted, "HOST=db"}}},
 			}),
 		})},
-		{Method: runtimeapi.RuntimeService_ContainerStatus_FullMethodName, Request: encode(t, &runtimeapi.ContainerStatusRequest{ContainerId: "c2", Verbose: true}), Status: status.New(codes.Internal, "pull: Authorization: Bearer hunter2-0123456789 "+planted)},
-		{Method: runtimeapi.RuntimeService_GetContainerEvents_FullMethodName, Response: encode(t, &runtimeapi.ContainerEventResponse{ContainerId: "c1", ContainersStatuses: []*runtimeapi.ContainerStatus{{Id: "c1", Message: planted}}})},
+		{name: "ContainerStatus", request: (&runtimeapi.ContainerStatusRequest{ContainerId: "c2", Verbose: true}), err: status.Error(codes.Internal, "pull: Authorization: Bearer hunter2-0123456789 "+planted)},
 	}
 }
 
@@ -74,14 +73,11 @@ func encode(t *testing.T, m proto.Message) []byte {
 	return b
 }
 
-// No secret is on a tape, wherever it stood; what is not secret is as it was.
+// No secret is in a recording, wherever it stood; what is not secret is as it was.
 func TestMaskEveryPlaceOfAnAnswer(t *testing.T) {
-	w := NewWriter(Header{Start: time.Unix(1000, 0)})
+	w := NewWriter(Header{})
 	for _, c := range secretive(t) {
-		c.At = time.Unix(1001, 0)
-		if err := w.Add(c); err != nil {
-			t.Fatal(err)
-		}
+		c.addTo(t, w)
 	}
 	var file bytes.Buffer
 	count, err := w.Finish(&file, NewMask([][]byte{[]byte(mounted), []byte("default")}), time.Unix(1002, 0))
@@ -90,12 +86,12 @@ func TestMaskEveryPlaceOfAnAnswer(t *testing.T) {
 	}
 	text := unzipped(t, file.Bytes())
 	recorded := read(t, file.Bytes())
-	for _, c := range recorded.calls {
-		text += string(c.Request) + string(c.Response) + fmt.Sprint(c.Status)
+	for _, a := range recorded.answers {
+		text += string(a.message) + fmt.Sprint(a.status)
 	}
 	_, client := served(t, file.Bytes())
 	var list runtimeapi.ListPodSandboxResponse
-	answer, err := recorded.Answer("ListPodSandbox", nil, recorded.End())
+	answer, err := recorded.Answer("ListPodSandbox", nil)
 	if err == nil {
 		err = proto.Unmarshal(answer, &list)
 	}
@@ -112,7 +108,7 @@ func TestMaskEveryPlaceOfAnAnswer(t *testing.T) {
 	text += string(kept)
 	for _, secret := range []string{planted, mounted, "hunter2"} {
 		if i := strings.Index(text, secret); i >= 0 {
-			t.Errorf("%q is on the tape: %s", secret, text[max(0, i-200):i+20])
+			t.Errorf("%q is in the recording: %s", secret, text[max(0, i-200):i+20])
 		}
 	}
 	process, err := client.ContainerProcess(t.Context(), "c1")
@@ -121,7 +117,7 @@ func TestMaskEveryPlaceOfAnAnswer(t *testing.T) {
 	}
 	for _, open := range []string{"18446744073709551615", `\"HOST=***\"`, `\"username\":\"u\"`, `"containerPath":"/a"`, `"app":"web"`, "login *** failed"} {
 		if !strings.Contains(text, open) {
-			t.Errorf("%s is not on the tape", open)
+			t.Errorf("%s is not in the recording", open)
 		}
 	}
 }

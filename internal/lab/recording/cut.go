@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ const maxObject, minObject = 64 << 10, 2 << 10
 var objectLists = []string{"items", "containers", "images", "stats", "pods"}
 
 // cutter cuts objects that are larger than allowed, so that those of one user do not keep the
-// others off a tape.
+// others off a recording.
 type cutter struct {
 	room int
 	// cut are the names of objects that were cut, each once.

@@ -1,28 +1,25 @@
-package tape
+package recording
 
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/arrival"
 )
 
-// Writer collects answers for a tape. It is safe for concurrent use.
+// Writer collects answers for a recording. It is safe for concurrent use.
 type Writer struct {
 	header Header
 
@@ -33,41 +30,35 @@ type Writer struct {
 	zipped  *gzip.Writer
 	encoder *json.Encoder
 	number  int // of lines
-	// last are hashes of the newest answers, by what was asked, pids the processes they name.
-	last map[questionKey][sha256.Size]byte
+	// pids are the processes that the newest answers name.
 	pids map[questionKey]int
 	cut  cutter
 	size int // of the lines, in bytes
-	at   int64
 	// count is what Finish returns.
 	count Count
 }
 
-// Count is the size of a tape.
+// Count is the size of a recording.
 type Count struct {
-	// Answers are those on the tape, Errors those of them that are errors, Events those that are
-	// events.
-	Answers, Errors, Events int
-	// Masked is how many texts are masked. Bytes is the size of the file, Span the time that the
-	// tape spans.
+	// Answers are those in the recording, Errors those of them that are errors.
+	Answers, Errors int
+	// Masked is how many texts are masked, Bytes the size of the file.
 	Masked int
 	Bytes  int64
-	Span   time.Duration
 	// Cut are the names of objects of which parts were left out.
 	Cut []string
 }
 
-// ErrFull reports that a tape has the largest size that is read.
+// ErrFull reports that a recording has the largest size that is read.
 var ErrFull = fmt.Errorf("the recording has %d MiB, and is full", maxRecorded>>20)
 
 // maxRecorded bounds the answers that a Writer takes: a mask may be longer than what it masks.
 const maxRecorded = maxTotal - maxTotal/4
 
-// NewWriter returns a Writer of a tape that begins at Header.Start. Format and Version are set
-// here.
+// NewWriter returns a Writer. Format, Version and Time of the header are set by it.
 func NewWriter(h Header) *Writer {
-	h.Format, h.Version, h.Start = formatName, formatVersion, h.Start.UTC()
-	w := &Writer{header: h, last: map[questionKey][sha256.Size]byte{}, pids: map[questionKey]int{}, cut: cutter{room: maxObject}}
+	h.Format, h.Version = formatName, formatVersion
+	w := &Writer{header: h, pids: map[questionKey]int{}, cut: cutter{room: maxObject}}
 	w.zipped, _ = gzip.NewWriterLevel(&w.lines, gzip.BestSpeed) // there is such a level
 	w.encoder = json.NewEncoder(w.zipped)
 	w.encoder.SetEscapeHTML(false)
@@ -81,61 +72,43 @@ func (w *Writer) expect(objects int) {
 	w.cut.room = max(minObject, min(maxObject, maxRecorded/2/max(1, objects)))
 }
 
-// prepared is a call that can be added: that of a large answer is much smaller.
-type prepared struct {
-	about questionKey
-	line  line
-}
-
-// Add adds an answer. One that repeats the last answer to the same question is left out, and so
-// are calls that change something, streams of containers, and lists with a filter. The error is
-// ErrFull, or one of a message that the CRI does not have.
-func (w *Writer) Add(c Call) error {
-	p, err := w.prepare(c)
-	if err != nil || p == nil {
+// Add adds the answer to a call, or the error in its place; name is the CRI's name of the call. The
+// error is ErrFull, or one of a message that the CRI does not have.
+func (w *Writer) Add(name string, request, response proto.Message, failed error) error {
+	l := line{Call: name}
+	asked, err := canonical(request)
+	if err != nil {
 		return err
 	}
-	return w.addCall(*p, c.At)
-}
-
-// prepare returns the line of a call, nil if it is not recorded. What is too large of its objects
-// is left out.
-func (w *Writer) prepare(c Call) (*prepared, error) {
-	name := path.Base(c.Method)
-	m, known := methods()[name]
-	if !known || m.full != c.Method {
-		return nil, nil
+	id, err := questions[name].idOf(asked)
+	if err == nil && len(asked) > 0 {
+		l.Request, err = toJSON(request)
 	}
-	l := line{Took: c.Took.Nanoseconds(), Call: name}
-	about := questionKey{method: name}
-	request, _, err := toJSON(m.in, c.Request)
 	if err != nil {
-		return nil, fmt.Errorf("record request of %s: %w", name, err)
+		return fmt.Errorf("record request of %s: %w", name, err)
 	}
-	if string(request) != "{}" {
-		if strings.HasPrefix(name, "List") {
-			return nil, nil
-		}
-		l.Request = request
-	}
-	if q := questions[name]; q != nil {
-		if about.subject, err = q.idOf(c.Request); err != nil {
-			return nil, fmt.Errorf("record request of %s: %w", name, err)
-		}
-	}
-	switch {
-	case c.Status != nil:
-		l.Error = &failure{c.Status.Code().String(), c.Status.Message()}
-	default:
-		var before bool
-		if l.Answer, before, err = toJSON(m.out, c.Response); err == nil {
+	if failed != nil {
+		why := status.Convert(failed)
+		l.Error = &failure{why.Code().String(), why.Message()}
+	} else {
+		before := proto.Size(response) > maxObject/4 && cutMessage(response.ProtoReflect())
+		if l.Answer, err = toJSON(response); err == nil {
 			l.Answer, err = w.shrink(l.Answer, before)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("record answer of %s: %w", name, err)
+			return fmt.Errorf("record answer of %s: %w", name, err)
 		}
 	}
-	return &prepared{about, l}, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	size := len(l.Request) + len(l.Answer)
+	if l.Error != nil {
+		size += len(l.Error.Text)
+		w.count.Errors++
+	}
+	w.count.Answers++
+	w.pids[questionKey{name, id}] = pidOf(l)
+	return w.add(l, size)
 }
 
 // shrink cuts the objects of an answer, of which texts may be cut before.
@@ -215,37 +188,7 @@ func (w *Writer) add(l line, size int) error {
 	}
 	w.size += size
 	w.number++
-	l.T = w.at
 	return w.encoder.Encode(l)
-}
-
-// addCall adds the line of a call.
-func (w *Writer) addCall(p prepared, at time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	told := p.line.Answer
-	if e := p.line.Error; e != nil {
-		told = []byte(e.Code + " " + e.Text)
-	}
-	w.at = max(w.at, at.Sub(w.header.Start).Nanoseconds())
-	if p.line.Call != eventsCall {
-		hash := sha256.Sum256(told)
-		if was, ok := w.last[p.about]; ok && was == hash {
-			return nil
-		}
-		w.last[p.about], w.pids[p.about] = hash, pidOf(p)
-	}
-	if err := w.add(p.line, len(p.line.Request)+len(told)); err != nil {
-		return err
-	}
-	w.count.Answers++
-	switch {
-	case p.line.Error != nil && p.line.Error.Code != codes.OK.String():
-		w.count.Errors++
-	case p.line.Call == eventsCall && p.line.Error == nil:
-		w.count.Events++
-	}
-	return nil
 }
 
 // recorded calls a function with each line.
@@ -268,25 +211,19 @@ func (w *Writer) recorded(each func(l *line) error) error {
 	}
 }
 
-// toJSON returns a message in its protobuf JSON, the same for equal messages of one program. cut
-// reports whether texts in it are cut.
-func toJSON(t protoreflect.MessageType, message []byte) (_ []byte, cut bool, err error) {
-	m := t.New().Interface()
-	if err := unmarshal(message, m); err != nil {
-		return nil, false, err
-	}
-	cut = len(message) > maxObject/4 && cutMessage(m.ProtoReflect())
-	text, err := protojson.MarshalOptions{}.Marshal(m)
+// toJSON returns the protobuf JSON of a message.
+func toJSON(m proto.Message) ([]byte, error) {
+	text, err := protojson.Marshal(m)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	var compact bytes.Buffer // protojson adds blanks at random
 	err = json.Compact(&compact, text)
-	return compact.Bytes(), cut, err
+	return compact.Bytes(), err
 }
 
-// Finish writes the tape, whose recording ended at a time: masked, and compressed. Nothing may be
-// added any more.
+// Finish writes the recording, which ended at a time: masked, and compressed. Nothing may be added
+// any more.
 func (w *Writer) Finish(to io.Writer, mask *Mask, end time.Time) (Count, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -296,6 +233,7 @@ func (w *Writer) Finish(to io.Writer, mask *Mask, end time.Time) (Count, error) 
 	if err := w.recorded(mask.learn); err != nil {
 		return w.count, err
 	}
+	w.header.Time = end.UTC()
 	counted := &counter{to: to}
 	zipped := gzip.NewWriter(counted)
 	lines := json.NewEncoder(zipped)
@@ -309,14 +247,13 @@ func (w *Writer) Finish(to io.Writer, mask *Mask, end time.Time) (Count, error) 
 			return lines.Encode(l)
 		})
 	}
-	w.at = max(w.at, end.Sub(w.header.Start).Nanoseconds())
 	if err == nil {
-		err = lines.Encode(line{T: w.at, End: &w.number})
+		err = lines.Encode(line{End: &w.number})
 	}
 	if err = errors.Join(err, zipped.Close()); err != nil {
 		return w.count, fmt.Errorf("write recording: %w", err)
 	}
-	w.count.Bytes, w.count.Span, w.count.Masked = counted.n, time.Duration(w.at), mask.masked()
+	w.count.Bytes, w.count.Masked = counted.n, mask.masked()
 	w.count.Cut = w.cut.cut
 	return w.count, nil
 }

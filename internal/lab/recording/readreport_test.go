@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"archive/tar"
@@ -49,9 +49,9 @@ func sparse(t *testing.T, size int) []byte {
 }
 
 func TestReportIsReadAsItsRecording(t *testing.T) {
-	recording := string(zipped(header + answer + end1))
+	recording := string(zipped(header + version + end1))
 	recorded := read(t, archived(t, "r/index.html", "<html>", "r/recording/node.tape", recording, "r/pods/pods.txt", "none"))
-	if len(recorded.calls) != 1 {
+	if len(recorded.answers) != 1 {
 		t.Errorf("%+v", recorded)
 	}
 	for name, c := range map[string]struct {
@@ -62,7 +62,7 @@ func TestReportIsReadAsItsRecording(t *testing.T) {
 		"two nodes":     {archived(t, "r/a/recording/node.tape", recording, "r/b/recording/node.tape", recording), "read report f: it has recordings of several nodes"},
 		"no recording":  {archived(t, "r/node.tape", "hello"), "read recording f:r/node.tape:1: not a recording"},
 		"in itself":     {archived(t, "r/node.tape", string(archived(t, "r/node.tape", recording))), "read recording f:r/node.tape:1: not a recording"},
-		"cut off":       {archived(t, "r/node.tape", string(zipped(header+answer))), "read recording f:r/node.tape:3: the recording is cut off here"},
+		"cut off":       {archived(t, "r/node.tape", string(zipped(header+version))), "read recording f:r/node.tape:3: the recording is cut off here"},
 		"a hole":        {sparse(t, 1<<40), "read report f: r/node.tape is larger than 64 MiB"},
 		"cut in a file": {zipped(unzipped(t, archived(t, "r/node.tape", recording))[:600]), "read report f: unexpected EOF"},
 	} {

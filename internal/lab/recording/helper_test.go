@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/cri"
@@ -69,7 +70,7 @@ func (n *node) run(name, command string) (sandbox, container string) {
 }
 
 func (n *node) recorder() *Recorder {
-	return &Recorder{Runtime: n.client.RuntimeConn(), Image: n.client.ImageConn(), Now: time.Now, Writer: NewWriter(Header{Podctl: "v1", Runtime: "sim", Start: time.Now()})}
+	return &Recorder{Runtime: n.client.RuntimeConn(), Image: n.client.ImageConn(), Writer: NewWriter(Header{Podctl: "v1", Runtime: "sim"})}
 }
 
 // record records the runtime once.
@@ -91,7 +92,7 @@ func finish(t *testing.T, w *Writer) []byte {
 	return file.Bytes()
 }
 
-func read(t *testing.T, file []byte) *Tape {
+func read(t *testing.T, file []byte) *Recording {
 	t.Helper()
 	recorded, err := Read("f", bytes.NewReader(file))
 	if err != nil {
@@ -100,7 +101,7 @@ func read(t *testing.T, file []byte) *Tape {
 	return recorded
 }
 
-// unzipped is the text of a tape.
+// unzipped is the text of a recording.
 func unzipped(t *testing.T, file []byte) string {
 	t.Helper()
 	zipped, err := gzip.NewReader(bytes.NewReader(file))
@@ -122,11 +123,28 @@ func zipped(text string) []byte {
 	return file.Bytes()
 }
 
-// served is a client of a tape.
+// served is a client of a recording.
 func served(t *testing.T, file []byte) (*Server, *cri.Client) {
 	t.Helper()
 	s := Serve(read(t, file))
 	client := connect(t, s.Dial)
 	t.Cleanup(func() { client.Close(); s.Close() })
 	return s, client
+}
+
+// call is an answer to be recorded.
+type call struct {
+	name              string
+	request, response proto.Message
+	err               error
+}
+
+func (c call) addTo(t *testing.T, w *Writer) {
+	t.Helper()
+	if c.request == nil {
+		c.request = methods()[c.name].in.New().Interface()
+	}
+	if err := w.Add(c.name, c.request, c.response, c.err); err != nil {
+		t.Fatal(err)
+	}
 }

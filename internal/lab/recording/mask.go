@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 	"github.com/podctl/podctl/internal/pod/secret"
 )
 
-// Mask keeps secrets off a tape. Messages keep their form: only texts are masked.
+// Mask keeps secrets off a recording. Messages keep their form: only texts are masked.
 type Mask struct {
 	values [][]byte
 	size   int // of values, in bytes
-	// open are the names and ids on the tape, which are not masked as values.
+	// open are the names and ids in the recording, which are not masked as values.
 	open   bytes.Buffer
 	masker *secret.Masker // nil before all values are known
 }

@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -77,9 +76,9 @@ func (r *inside) Invoke(_ context.Context, method string, _, reply any, _ ...grp
 }
 
 // recordHost records a host on which a container is, and returns the host as it is read elsewhere.
-func (h host) recordHost(runtime *inside) (proc.FS, string, *Tape) {
+func (h host) recordHost(runtime *inside) (proc.FS, string, *Recording) {
 	h.t.Helper()
-	r := &Recorder{Runtime: runtime, Image: runtime, Now: time.Now, Writer: NewWriter(Header{Start: time.Unix(1000, 0)})}
+	r := &Recorder{Runtime: runtime, Image: runtime, Writer: NewWriter(Header{})}
 	if err := errors.Join(r.Snapshot(h.t.Context()), r.Host(h.t.Context(), HostOptions{Procs: h.procs, Cgroups: h.cgroups})); err != nil {
 		h.t.Fatal(err)
 	}
@@ -149,7 +148,7 @@ func TestRecordingAsksAgainAboutProcessesThatEnded(t *testing.T) {
 		h.process(10, "db", "Z 1", "/")
 		_, _, recorded := h.recordHost(&inside{pids: c.pids})
 		s := Serve(recorded)
-		answer, err := recorded.Answer("ContainerStatus", encode(t, &runtimeapi.ContainerStatusRequest{ContainerId: "c1", Verbose: true}), recorded.End())
+		answer, err := recorded.Answer("ContainerStatus", encode(t, &runtimeapi.ContainerStatusRequest{ContainerId: "c1", Verbose: true}))
 		if want := fmt.Sprintf(`{"pid":%d}`, c.want); err != nil || !strings.Contains(string(answer), want) {
 			t.Errorf("%s: %q, %v", name, answer, err)
 		}
@@ -165,8 +164,8 @@ func TestTooManyProcessesAreNotRecorded(t *testing.T) {
 		h.process(pid+100, "runc", "S 1", "/")
 		h.write(string(h.procs), fmt.Sprintf("%d/cmdline", pid+100), strings.Repeat("x", maxFile))
 	}
-	w := NewWriter(Header{Start: time.Unix(1000, 0)})
-	r := &Recorder{Now: time.Now, Writer: w}
+	w := NewWriter(Header{})
+	r := &Recorder{Writer: w}
 	if err := r.Host(t.Context(), HostOptions{Procs: h.procs, Cgroups: h.cgroups}); !errors.Is(err, ErrFull) {
 		t.Error(err)
 	}
@@ -175,7 +174,7 @@ func TestTooManyProcessesAreNotRecorded(t *testing.T) {
 	}
 }
 
-// No tape makes podctl write outside a directory of its own, or read a file of the host for one
+// No recording makes podctl write outside a directory of its own, or read a file of the host for one
 // of the recorded node.
 func TestHostileFilesAreRejected(t *testing.T) {
 	for name, file := range map[string]string{
@@ -225,15 +224,12 @@ func TestHostileFilesAreRejected(t *testing.T) {
 func TestRecordedOwnersAreMasked(t *testing.T) {
 	var saved owners.Saved
 	saved.Processes = []owners.SavedProcess{{Name: "agent", Err: "login " + planted}}
-	w := NewWriter(Header{Start: time.Unix(1000, 0)})
+	w := NewWriter(Header{})
 	if err := w.AddOwners(saved); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range secretive(t) {
-		c.At = time.Unix(1001, 0)
-		if err := w.Add(c); err != nil {
-			t.Fatal(err)
-		}
+		c.addTo(t, w)
 	}
 	if err := w.AddFiles([]File{{Path: "proc/7/cmdline", Text: "runc --log " + planted}}); err != nil {
 		t.Fatal(err)

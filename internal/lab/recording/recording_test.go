@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"bytes"
@@ -97,64 +97,7 @@ func TestWhatIsNotRecordedIsNotGone(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A tape answers as of any time that it spans: of a round all is answered, or nothing.
-func TestRecordingAnswersAsOfATime(t *testing.T) {
-	bubble(t, func(n *node) {
-		n.run("web", "sleep 3600")
-		r := n.recorder()
-		began := time.Now()
-		if err := r.Snapshot(n.t.Context()); err != nil {
-			n.t.Fatal(err)
-		}
-		done := make(chan error)
-		go func() { done <- r.Follow(n.t.Context(), time.Minute, time.Second, true) }()
-		time.Sleep(10 * time.Second)
-		n.run("job", "sleep 5; exit 3")
-		if err := <-done; err != nil {
-			n.t.Fatal(err)
-		}
-		file := finish(n.t, r.Writer)
-		s, client := served(n.t, file)
-		names := func(after time.Duration) (all []string) {
-			s.SetTime(began.Add(after))
-			pods, err := client.ListPods(n.t.Context())
-			if err != nil {
-				n.t.Fatal(err)
-			}
-			for _, p := range pods {
-				st, err := client.PodStatus(n.t.Context(), p)
-				if err != nil {
-					n.t.Fatal(err)
-				}
-				all = append(all, p.Name+" "+st.Containers[0].State.String())
-			}
-			slices.Sort(all)
-			return all
-		}
-		for after, want := range map[time.Duration][]string{
-			time.Second:      {"web running"},
-			12 * time.Second: {"job running", "web running"},
-			17 * time.Second: {"job exited", "web running"},
-			time.Hour:        {"job exited", "web running"},
-		} {
-			if got := names(after); !slices.Equal(got, want) {
-				n.t.Errorf("after %s: %q, want %q", after, got, want)
-			}
-		}
-		if span := s.tape.End().Sub(began); span != time.Minute {
-			n.t.Errorf("it spans %s", span)
-		}
-		if events := strings.Count(unzipped(n.t, file), `"call":"GetContainerEvents"`); events < 3 {
-			n.t.Errorf("%d events", events)
-		}
-		// A minute of a quiet node is recorded once.
-		if lists := strings.Count(unzipped(n.t, file), `"call":"ListContainers"`); lists > 5 {
-			n.t.Errorf("%d lists of containers", lists)
-		}
-	})
-}
-
-// A call that hangs is on the tape as one that was not answered, and keeps nothing else off it.
+// A call that hangs is in the recording as one that was not answered, and keeps nothing else off it.
 func TestRecordingOfARuntimeThatHangs(t *testing.T) {
 	bubble(t, func(n *node) {
 		_, stuck := n.run("db", "sleep 3600")
@@ -170,38 +113,24 @@ func TestRecordingOfARuntimeThatHangs(t *testing.T) {
 	})
 }
 
-// A Writer takes calls as a relay sees them, and keeps those that it can serve.
-func TestWriterKeepsWhatReads(t *testing.T) {
-	start := time.Unix(1000, 0)
-	w := NewWriter(Header{Start: start})
-	version, _ := canonical(&runtimeapi.VersionResponse{RuntimeName: "a"})
-	other, _ := canonical(&runtimeapi.VersionResponse{RuntimeName: "b"})
-	filter, _ := canonical(&runtimeapi.ListContainersRequest{Filter: &runtimeapi.ContainerFilter{Id: "x"}})
-	for i, c := range []Call{
-		{Method: runtimeapi.RuntimeService_Version_FullMethodName, Response: version},
-		{Method: runtimeapi.RuntimeService_Version_FullMethodName, Response: version}, // the same again
-		{Method: runtimeapi.RuntimeService_StopContainer_FullMethodName},
-		{Method: "/containerd.services.leases.v1.Leases/List", Response: []byte("?")},
-		{Method: "/other.RuntimeService/Version", Response: version},
-		{Method: runtimeapi.RuntimeService_ListContainers_FullMethodName, Request: filter},
-		{Method: runtimeapi.RuntimeService_Version_FullMethodName, Response: other},
-		{Method: runtimeapi.RuntimeService_Version_FullMethodName, Status: status.New(codes.Unavailable, "down")},
+// Of two answers to the same question the later one holds.
+func TestLaterAnswerHolds(t *testing.T) {
+	w := NewWriter(Header{})
+	for _, c := range []call{
+		{name: "Version", response: &runtimeapi.VersionResponse{RuntimeName: "a"}}, {name: "Version", err: status.Error(codes.Unavailable, "down")},
+		{name: "Version", response: &runtimeapi.VersionResponse{RuntimeName: "b"}}, {name: "RuntimeConfig", response: &runtimeapi.RuntimeConfigResponse{}},
 	} {
-		c.At = start.Add(time.Duration(i) * time.Second)
-		if err := w.Add(c); err != nil {
-			t.Errorf("call %d: %v", i, err)
-		}
+		c.addTo(t, w)
 	}
-	if err := w.Add(Call{Method: runtimeapi.RuntimeService_Version_FullMethodName, Response: []byte("?")}); err == nil {
-		t.Error("a message that is none was taken")
+	var file bytes.Buffer
+	count, err := w.Finish(&file, NewMask(nil), time.Unix(1002, 0))
+	if err != nil || count.Answers != 4 || count.Errors != 1 {
+		t.Errorf("%+v, %v", count, err)
 	}
-	recorded := read(t, finish(t, w))
-	var got []string
-	for _, c := range recorded.calls {
-		got = append(got, c.At.Sub(start).String())
-	}
-	if want := []string{"0s", "6s", "7s"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	recorded := read(t, file.Bytes())
+	answer, err := recorded.Answer("Version", nil)
+	if err != nil || !strings.Contains(string(answer), "b") || !recorded.Header.Time.Equal(time.Unix(1002, 0)) {
+		t.Errorf("%q, %v, %+v", answer, err, recorded.Header)
 	}
 }
 
@@ -219,19 +148,16 @@ func TestLargeObjectsAreCut(t *testing.T) {
 	sandbox := func(name string, annotations map[string]string) *runtimeapi.PodSandbox {
 		return &runtimeapi.PodSandbox{Id: "id-" + name, Metadata: &runtimeapi.PodSandboxMetadata{Namespace: "default", Name: name, Uid: "uid-" + name}, Annotations: annotations}
 	}
-	w := NewWriter(Header{Start: time.Unix(1000, 0)})
-	for _, c := range []Call{
-		{Method: runtimeapi.RuntimeService_ListPodSandbox_FullMethodName, Response: encode(t, &runtimeapi.ListPodSandboxResponse{Items: []*runtimeapi.PodSandbox{
+	w := NewWriter(Header{})
+	for _, c := range []call{
+		{name: "ListPodSandbox", response: (&runtimeapi.ListPodSandboxResponse{Items: []*runtimeapi.PodSandbox{
 			sandbox("large", map[string]string{"note": large}), sandbox("many", many), sandbox("small", map[string]string{"note": "small"}),
 		}})},
-		{Method: runtimeapi.RuntimeService_PodSandboxStatus_FullMethodName, Request: encode(t, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: "id-large", Verbose: true}), Response: encode(t, &runtimeapi.PodSandboxStatusResponse{
+		{name: "PodSandboxStatus", request: (&runtimeapi.PodSandboxStatusRequest{PodSandboxId: "id-large", Verbose: true}), response: (&runtimeapi.PodSandboxStatusResponse{
 			Status: &runtimeapi.PodSandboxStatus{Id: "id-large", Metadata: &runtimeapi.PodSandboxMetadata{Namespace: "default", Name: "large"}, Annotations: map[string]string{"note": large}}, Info: map[string]string{"info": string(info)},
 		})},
 	} {
-		c.At = time.Unix(1001, 0)
-		if err := w.Add(c); err != nil {
-			t.Fatal(err)
-		}
+		c.addTo(t, w)
 	}
 	var file bytes.Buffer
 	count, err := w.Finish(&file, NewMask(nil), time.Unix(1002, 0))
@@ -244,7 +170,7 @@ func TestLargeObjectsAreCut(t *testing.T) {
 	if pids := w.PIDs(); !slices.Equal(pids, []int{4711}) {
 		t.Errorf("%v", pids)
 	}
-	answer, err := read(t, file.Bytes()).Answer("ListPodSandbox", nil, time.Unix(1002, 0))
+	answer, err := read(t, file.Bytes()).Answer("ListPodSandbox", nil)
 	var list runtimeapi.ListPodSandboxResponse
 	if err == nil {
 		err = proto.Unmarshal(answer, &list)

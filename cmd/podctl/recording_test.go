@@ -36,7 +36,7 @@ func TestCommandsOnARecording(t *testing.T) {
 func TestHelpListsTheCommandsOnARecording(t *testing.T) {
 	var names []string
 	walk(newApp(&shell.Env{Out: io.Discard, Errw: io.Discard}), func(name string, c *cmdline.Command) {
-		if c.OnTape && !c.Hidden && c.Section != "this program" || name == "version" {
+		if c.OnRecording && !c.Hidden && c.Section != "this program" || name == "version" {
 			names = append(names, name)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/lab/tape"
+	"github.com/podctl/podctl/internal/lab/recording"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners"
@@ -28,37 +28,37 @@ const nowhere = "/dev/null/not-recorded"
 // notRecorded are podctl's directories of a recording.
 var notRecorded = host.Paths{Root: filepath.Join(nowhere, "root"), Logs: filepath.Join(nowhere, "logs"), Locks: filepath.Join(nowhere, "run")}
 
-// OpenTape has the environment stand for a node that was recorded, if the user names a
+// OpenRecording has the environment stand for a node that was recorded, if the user names a
 // recording as the runtime: at the time at which it ended, and with nothing of this host. A
 // command that does not work on recordings is refused. The function returned closes the
 // recording.
-func OpenTape(e *Env, c *cli.Context, command *cmdline.Command) (closeTape func(), err error) {
+func OpenRecording(e *Env, c *cli.Context, command *cmdline.Command) (closeRecording func(), err error) {
 	endpoint := ReadGlobals(c).Runtime
-	if !cri.IsTape(endpoint) {
+	if !cri.IsRecording(endpoint) {
 		return func() {}, nil
 	}
-	file := strings.TrimPrefix(endpoint, cri.TapeScheme)
+	file := strings.TrimPrefix(endpoint, cri.RecordingScheme)
 	if _, changes := command.Effect.Refused(c); changes {
 		return nil, hint.Errorf("-r names the runtime: a recording can be looked at only", "refused: %s is a recording, and nothing can be changed in it", file)
 	}
-	if !command.OnTape {
+	if !command.OnRecording {
 		return nil, hint.Errorf("podctl help recordings lists the commands that do", "the command does not work on a recording")
 	}
-	var t *tape.Tape
+	var t *recording.Recording
 	if err := e.UntilInterrupted(c.Context, func(ctx context.Context) (err error) {
-		t, err = openTape(ctx, file)
+		t, err = openRecording(ctx, file)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	outside, opened := *e, e.Now()
-	dir, err := os.MkdirTemp("", "podctl-tape")
+	dir, err := os.MkdirTemp("", "podctl-recording")
 	if err != nil {
 		return nil, err
 	}
-	closeTape = func() {
-		if e.Tape != nil {
-			e.Tape.Close()
+	closeRecording = func() {
+		if e.Recording != nil {
+			e.Recording.Close()
 		}
 		*e = outside
 		_ = os.RemoveAll(dir) // a temporary directory
@@ -69,33 +69,33 @@ func OpenTape(e *Env, c *cli.Context, command *cmdline.Command) (closeTape func(
 		procs, cgroups, err = t.WriteFiles(ctx, dir)
 		return err
 	}); err != nil {
-		closeTape()
+		closeRecording()
 		return nil, err
 	}
-	e.Tape, e.recorded = tape.Serve(t), recordedHost{cmp.Or(cgroups, nowhere), owners.NotAsked()}
-	e.Now = func() time.Time { return t.End().Add(outside.Now().Sub(opened)).Local() }
+	e.Recording, e.recorded = recording.Serve(t), recordedHost{cmp.Or(cgroups, nowhere), owners.NotAsked()}
+	e.Now = func() time.Time { return t.Header.Time.Add(outside.Now().Sub(opened)).Local() }
 	e.Procs, e.Journal, e.KernelLog = cmp.Or(procs, nowhere), nil, nil
 	e.Dial = func(context.Context, string) (net.Conn, error) { return nil, view.ErrNotRecorded }
 	if saved := t.Owners(); saved != nil {
 		e.recorded.owners, e.Dial = saved.Answers(), saved.Dial
 	}
-	return closeTape, nil
+	return closeRecording, nil
 }
 
-// openTape reads a tape, which may be a pipe, or large, until ctx ends.
-func openTape(ctx context.Context, file string) (*tape.Tape, error) {
+// openRecording reads a recording, which may be a pipe, or large, until ctx ends.
+func openRecording(ctx context.Context, file string) (*recording.Recording, error) {
 	type opened struct {
-		tape *tape.Tape
-		err  error
+		recording *recording.Recording
+		err       error
 	}
 	done := make(chan opened, 1)
 	go func() {
-		t, err := tape.Open(file)
+		t, err := recording.Open(file)
 		done <- opened{t, err}
 	}()
 	select {
 	case o := <-done:
-		return o.tape, o.err
+		return o.recording, o.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -110,7 +110,7 @@ type recordedHost struct {
 
 // CgroupMounts is where the cgroups of the node are mounted.
 func (e *Env) CgroupMounts() string {
-	if e.Tape != nil {
+	if e.Recording != nil {
 		return e.recorded.cgroups
 	}
 	return cgroup.Mounts
@@ -118,7 +118,7 @@ func (e *Env) CgroupMounts() string {
 
 // ReadKills reads what the kernel of the node logged about killed processes.
 func (e *Env) ReadKills() (view.KernelLog, error) {
-	if e.Tape != nil {
+	if e.Recording != nil {
 		return view.KernelLog{}, view.ErrNotRecorded
 	}
 	return view.ReadKernelLog()
@@ -129,8 +129,8 @@ func (e *Env) RecordedOwners() *owners.Answers { return e.recorded.owners }
 
 // ServerOf returns the process that serves the endpoint.
 func (e *Env) ServerOf(endpoint cri.Endpoint) cri.Server {
-	if e.Tape != nil {
-		return cri.ServerAt(e.Procs, e.Tape.Tape().Header.PID)
+	if e.Recording != nil {
+		return cri.ServerAt(e.Procs, e.Recording.Header.PID)
 	}
 	return cri.ServerOf(endpoint)
 }

@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -15,27 +14,27 @@ import (
 )
 
 const (
-	// formatName identifies a tape. formatVersion is the version that this package reads and
+	// formatName identifies a recording. formatVersion is the version that this package reads and
 	// writes; fields may be added to it, since readers ignore those that they do not know.
-	formatName    = "podctl-tape"
+	formatName    = "podctl-recording"
 	formatVersion = 1
 
-	// maxTotal bounds a tape without its compression, maxLine each of its lines, in bytes.
+	// maxTotal bounds a recording without its compression, maxLine each of its lines, in bytes.
 	maxTotal = 64 << 20
 	maxLine  = 16 << 20
 	// maxObjects bounds the JSON values with fields in a line, empty ones included: a message
 	// takes some hundred bytes of memory, however short it is written. maxKubernetes does for
 	// what owners said, whose objects are larger, maxEntries for values of any kind, and
-	// maxAllObjects for the whole tape.
+	// maxAllObjects for the whole recording.
 	maxObjects    = 1 << 18
 	maxKubernetes = 1 << 16
 	maxEntries    = 1 << 18
 	maxAllObjects = 1 << 20
-	// maxLines bounds the lines of a tape.
+	// maxLines bounds the lines of a recording.
 	maxLines = 1 << 18
 )
 
-// Header is the first line of a tape.
+// Header is the first line of a recording.
 type Header struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
@@ -47,26 +46,20 @@ type Header struct {
 	Endpoint string `json:"endpoint"`
 	// PID is the process that served it, 0 if that is not known.
 	PID int `json:"pid,omitempty"`
-	// Start is what all times of the tape count from.
-	Start time.Time `json:"start"`
+	// Time is when the last answer had come.
+	Time time.Time `json:"time"`
 }
 
 // line is every line after the first.
 type line struct {
-	// T is when the answer came, in nanoseconds since Header.Start, and Took how long the call
-	// had taken. T never goes back.
-	T    int64 `json:"t"`
-	Took int64 `json:"took,omitempty"`
 	// Call is the CRI's name of the call.
 	Call    string          `json:"call,omitempty"`
 	Request json.RawMessage `json:"request,omitempty"`
-	// Answer is what the runtime answered; of a stream, one message. Error is in its place, or
-	// why a stream has ended.
+	// Answer is what the runtime answered. Error is in its place.
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Error  *failure        `json:"error,omitempty"`
 	// Owners are what the owners of the pods answered: owners.Saved. Node is the node at which
-	// pods arrive: arrival.Saved. File is a file of the host. Such lines have no Call; they stand
-	// after all answers, and are of that time.
+	// pods arrive: arrival.Saved. File is a file of the host. Such lines have no Call.
 	Owners json.RawMessage `json:"owners,omitempty"`
 	Node   json.RawMessage `json:"node,omitempty"`
 	File   *File           `json:"file,omitempty"`
@@ -80,35 +73,17 @@ type failure struct {
 	Text string `json:"text"`
 }
 
-// Call is a call that has been answered.
-type Call struct {
-	// Method is the full name of gRPC: /runtime.v1.RuntimeService/Version.
-	Method string
-	// Request and Response are the messages in the form of protobuf. A stream is a Call for each
-	// of its messages, and one without a Response when it has ended.
-	Request, Response []byte
-	// Status is the error in place of a Response, nil if there is none. With the code OK it is
-	// the regular end of a stream.
-	Status *status.Status
-	// At is when the answer came, Took how long the call had taken.
-	At   time.Time
-	Took time.Duration
-}
-
 // method is a call of the CRI that is recorded.
 type method struct {
 	full    string // as gRPC names it
 	in, out protoreflect.MessageType
 }
 
-// eventsCall is the one call with a stream of answers.
-const eventsCall = "GetContainerEvents"
-
 // methods are the calls that are recorded, by the CRI's name.
 var methods = sync.OnceValue(func() map[string]method {
 	known := map[string]method{}
 	for full, m := range trace.CRIMethods() {
-		if name := path.Base(full); questions[name] != nil || name == eventsCall {
+		if name := path.Base(full); questions[name] != nil {
 			known[name] = method{full: full, in: m.Request, out: m.Response}
 		}
 	}

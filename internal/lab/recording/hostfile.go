@@ -1,4 +1,4 @@
-package tape
+package recording
 
 import (
 	"context"
@@ -27,10 +27,10 @@ type File struct {
 
 const (
 	procDir, cgroupDir = "proc", "cgroup"
-	// maxFiles bounds the files on a tape, maxFile each of them, in bytes.
+	// maxFiles bounds the files in a recording, maxFile each of them, in bytes.
 	maxFiles = 1 << 16
 	maxFile  = 64 << 10
-	// maxBlocks bounds what the files of a tape, and the directories that they are in, take of a
+	// maxBlocks bounds what the files of a recording, and the directories that they are in, take of a
 	// disk, in blocks of 4 KiB.
 	maxBlocks = 1 << 15
 	// maxMounts bounds a table of mounts.
@@ -177,7 +177,7 @@ func (r *fileRoom) add(f File) error {
 }
 
 // check rejects a file that nothing records. One outside its directory, or a link to a file,
-// would show files of the host on which the tape is read.
+// would show files of the host on which the recording is read.
 func (f File) check() error {
 	top, _, _ := strings.Cut(f.Path, "/")
 	switch {
@@ -193,7 +193,7 @@ func (f File) check() error {
 
 // WriteFiles writes the files of the node below a directory, until ctx ends, and returns where
 // those of /proc and of the cgroups are, "" if none were recorded.
-func (t *Tape) WriteFiles(ctx context.Context, dir string) (procs proc.FS, cgroups string, err error) {
+func (t *Recording) WriteFiles(ctx context.Context, dir string) (procs proc.FS, cgroups string, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", "", err

@@ -1,6 +1,7 @@
-package tape
+package recording
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"compress/gzip"
@@ -9,15 +10,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
+	"path"
 
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/arrival"
+	"github.com/podctl/podctl/internal/pods/report"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -28,8 +29,8 @@ var (
 	ErrCutOff = errors.New("the recording is cut off here")
 )
 
-// Open reads the tape of a file: a recording, or a report with one.
-func Open(file string) (*Tape, error) {
+// Open reads the recording of a file: a recording, or a report with one.
+func Open(file string) (*Recording, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -38,9 +39,9 @@ func Open(file string) (*Tape, error) {
 	return Read(file, f)
 }
 
-// Read reads a tape, or that of a report. The name is for errors, which say in which line of the
-// tape, without its compression, they are.
-func Read(name string, r io.Reader) (*Tape, error) {
+// Read reads a recording, or that of a report. The name is for errors, which say in which line of the
+// recording, without its compression, they are.
+func Read(name string, r io.Reader) (*Recording, error) {
 	text, err := unzip(name, r)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func Read(name string, r io.Reader) (*Tape, error) {
 	if isArchive(text) {
 		return readReport(name, text)
 	}
-	return readTape(name, text)
+	return readRecording(name, text)
 }
 
 func unzip(name string, r io.Reader) (*bufio.Reader, error) {
@@ -59,12 +60,12 @@ func unzip(name string, r io.Reader) (*bufio.Reader, error) {
 	return bufio.NewReader(zipped), nil
 }
 
-func readTape(name string, text *bufio.Reader) (*Tape, error) {
-	t := &reader{tape: &Tape{byQuestion: map[questionKey][]int{}}, lines: text, files: newFileRoom()}
+func readRecording(name string, text *bufio.Reader) (*Recording, error) {
+	t := &reader{recording: &Recording{answers: map[questionKey]answer{}}, lines: text, files: newFileRoom()}
 	if err := t.read(); err != nil {
 		return nil, readError(name, max(t.line, 1), err)
 	}
-	return t.tape, nil
+	return t.recording, nil
 }
 
 func readError(name string, line int, err error) error {
@@ -78,14 +79,13 @@ func readError(name string, line int, err error) error {
 	return hint.Errorf(advice, "read recording %s:%d: %w", name, line, err)
 }
 
-// reader reads a tape line by line, and rejects what no Writer writes.
+// reader reads a recording line by line, and rejects what no Writer writes.
 type reader struct {
-	tape  *Tape
-	lines *bufio.Reader
-	line  int   // number of the one that was read last
-	size  int64 // of all lines, in bytes
-	last  int64
-	files *fileRoom
+	recording *Recording
+	lines     *bufio.Reader
+	line      int   // number of the one that was read last
+	size      int64 // of all lines, in bytes
+	files     *fileRoom
 	// objects are those of all lines.
 	objects int
 	ended   bool
@@ -123,7 +123,7 @@ func (t *reader) readHeader() error {
 	if err != nil {
 		return err
 	}
-	h := &t.tape.Header
+	h := &t.recording.Header
 	switch err := json.Unmarshal(text, h); {
 	case h.Format != formatName:
 		return ErrForeign
@@ -131,23 +131,18 @@ func (t *reader) readHeader() error {
 		return hint.Errorf("open it with the podctl that recorded it, "+h.Podctl+", or a later one", "its format is %d, and this podctl reads %d", h.Version, formatVersion)
 	case err != nil:
 		return err
-	case h.Start.IsZero():
+	case h.Time.IsZero():
 		return errors.New("it has no time")
 	}
 	return nil
 }
 
-// add adds a line to the tape.
+// add adds a line to the recording.
 func (t *reader) add(text []byte) error {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
-	at := t.tape.Header.Start.Add(time.Duration(l.T))
-	if l.T < t.last || at.Before(t.tape.Header.Start) {
-		return fmt.Errorf("time goes back by %v", time.Duration(t.last-l.T))
-	}
-	t.last, t.tape.end = l.T, at
 	if l.End != nil {
 		if t.ended = true; *l.End != t.line-2 {
 			return fmt.Errorf("%d lines, of which %d are there", *l.End, t.line-2)
@@ -161,11 +156,11 @@ func (t *reader) add(text []byte) error {
 	case max(bytes.Count(l.Owners, []byte("{")), bytes.Count(l.Node, []byte("{"))) > maxKubernetes:
 		return fmt.Errorf("more than %d objects in a line about owners or the node", maxKubernetes)
 	case l.Node != nil:
-		t.tape.node = &arrival.Saved{}
-		return json.Unmarshal(l.Node, t.tape.node)
+		t.recording.node = &arrival.Saved{}
+		return json.Unmarshal(l.Node, t.recording.node)
 	case l.Owners != nil:
-		t.tape.owners = &owners.Saved{}
-		return json.Unmarshal(l.Owners, t.tape.owners)
+		t.recording.owners = &owners.Saved{}
+		return json.Unmarshal(l.Owners, t.recording.owners)
 	case l.File != nil:
 		return t.addFile(*l.File)
 	}
@@ -173,33 +168,38 @@ func (t *reader) add(text []byte) error {
 	if !known {
 		return fmt.Errorf("unknown call %.40q", l.Call)
 	}
-	c := Call{Method: m.full, At: at, Took: time.Duration(l.Took)}
-	var err error
-	if c.Request, err = fromJSON(m.in, l.Request); err != nil {
+	request, err := fromJSON(m.in, l.Request)
+	if err != nil {
 		return fmt.Errorf("request of %s: %w", l.Call, err)
 	}
+	id, err := questions[l.Call].idOf(request)
+	if err != nil {
+		return err
+	}
+	var a answer
 	switch {
 	case l.Error != nil:
 		code, ok := codeOf(l.Error.Code)
 		if !ok {
 			return fmt.Errorf("unknown code %.40q", l.Error.Code)
 		}
-		c.Status = status.New(code, l.Error.Text)
+		a.status = status.New(code, l.Error.Text)
 	case l.Answer == nil:
 		return fmt.Errorf("%s without an answer", l.Call)
 	default:
-		if c.Response, err = fromJSON(m.out, l.Answer); err != nil {
+		if a.message, err = fromJSON(m.out, l.Answer); err != nil {
 			return fmt.Errorf("answer of %s: %w", l.Call, err)
 		}
 	}
-	return t.tape.add(l.Call, c)
+	t.recording.answers[questionKey{l.Call, id}] = a // of two, the one that came later
+	return nil
 }
 
 func (t *reader) addFile(f File) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	t.tape.files = append(t.tape.files, f)
+	t.recording.files = append(t.recording.files, f)
 	return t.files.add(f)
 }
 
@@ -216,11 +216,6 @@ func fromJSON(t protoreflect.MessageType, text json.RawMessage) ([]byte, error) 
 
 // maxDepth bounds the depth of a message.
 const maxDepth = 100
-
-// unmarshal decodes a message of a runtime.
-func unmarshal(message []byte, into proto.Message) error {
-	return proto.UnmarshalOptions{RecursionLimit: maxDepth, DiscardUnknown: true}.Unmarshal(message, into)
-}
 
 // readLine is a line without its end. One that has no end is ErrCutOff, and so is no line.
 func (t *reader) readLine() ([]byte, error) {
@@ -246,7 +241,7 @@ func (t *reader) readLine() ([]byte, error) {
 	}
 }
 
-// countObjects rejects a line, or a tape, of more objects than those of many containers.
+// countObjects rejects a line, or a recording, of more objects than those of many containers.
 func (t *reader) countObjects(text []byte) error {
 	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("["))
 	t.objects += objects
@@ -259,4 +254,49 @@ func (t *reader) countObjects(text []byte) error {
 		return fmt.Errorf("more than %d objects", maxAllObjects)
 	}
 	return nil
+}
+
+// isArchive reports whether what is read is a tar archive, as a report is.
+func isArchive(r *bufio.Reader) bool {
+	const at, magic = 257, "ustar"
+	head, _ := r.Peek(at + len(magic)) // a shorter file is none
+	return bytes.HasSuffix(head, []byte(magic)) && len(head) == at+len(magic)
+}
+
+// readReport reads the recording in a report of podctl report.
+func readReport(name string, r io.Reader) (*Recording, error) {
+	files := tar.NewReader(io.LimitReader(r, maxTotal))
+	var found []string
+	var data []byte
+	for {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read report %s: %w", name, err)
+		}
+		if h.Typeflag != tar.TypeReg || path.Base(h.Name) != report.RecordingName {
+			continue
+		}
+		if h.Size > maxTotal { // it may have holes, which take no room in the archive
+			return nil, fmt.Errorf("read report %s: %s is larger than %d MiB", name, h.Name, maxTotal>>20)
+		}
+		found = append(found, h.Name)
+		if data, err = io.ReadAll(files); err != nil {
+			return nil, fmt.Errorf("read report %s: %w", name, err)
+		}
+		if len(found) > 1 {
+			return nil, hint.Errorf("unpack it, and name one of its files "+report.RecordingName, "read report %s: it has recordings of several nodes", name)
+		}
+	}
+	if len(found) == 0 {
+		return nil, hint.Errorf("podctl record FILE makes a recording", "read report %s: it has no recording", name)
+	}
+	name += ":" + found[0]
+	text, err := unzip(name, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return readRecording(name, text) // which is no report: a file could hold itself
 }
