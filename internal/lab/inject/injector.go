@@ -5,15 +5,20 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"path"
 	"slices"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/podctl/podctl/internal/lab/relay"
 	"github.com/podctl/podctl/internal/lab/rules"
 	"github.com/podctl/podctl/internal/lab/trace"
 )
@@ -199,3 +204,42 @@ func Wait(ctx context.Context, d time.Duration) error {
 		return status.FromContextError(ctx.Err()).Err()
 	}
 }
+
+// Credentials returns the transport credentials that a server needs for rules that match a caller
+// or close its connection. They neither authenticate nor encrypt. callerOf identifies the peer of
+// a connection.
+func Credentials(callerOf func(net.Conn) relay.Caller) credentials.TransportCredentials {
+	return peerCredentials{insecure.NewCredentials(), callerOf}
+}
+
+type peerCredentials struct {
+	credentials.TransportCredentials
+	callerOf func(net.Conn) relay.Caller
+}
+
+// peer is the peer of a connection. The zero value is an unknown one.
+type peer struct {
+	caller relay.Caller
+	conn   net.Conn
+}
+
+// peerOf returns the caller of a call.
+func peerOf(ctx context.Context) peer {
+	if from, ok := grpcpeer.FromContext(ctx); ok {
+		if p, ok := from.AuthInfo.(peer); ok {
+			return p
+		}
+	}
+	return peer{}
+}
+
+// AuthType implements credentials.AuthInfo.
+func (peer) AuthType() string { return "unix" }
+
+// ServerHandshake exchanges nothing.
+func (p peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return conn, peer{p.callerOf(conn), conn}, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (p peerCredentials) Clone() credentials.TransportCredentials { return p }

@@ -40,7 +40,7 @@ func TestReaderErrorsNameTheLine(t *testing.T) {
 		"unknown call":      {zipped(header + `{"call":"StopContainer","answer":{}}` + "\n"), `f:2: unknown call "StopContainer"`},
 		"no answer":         {zipped(header + `{"call":"Version"}` + "\n"), "f:2: Version without an answer"},
 		"unknown code":      {zipped(header + `{"call":"Version","error":{"code":"Bad"}}` + "\n"), `f:2: unknown code "Bad"`},
-		"answer of a type": {zipped(header + `{"call":"Version","answer":[]}` + "\n"), "f:2: answer of Version: "},
+		"answer of a type":  {zipped(header + `{"call":"Version","answer":[]}` + "\n"), "f:2: answer of Version: "},
 		"request of a type": {zipped(header + `{"call":"Version","request":7,"answer":{}}` + "\n"), "f:2: request of Version: "},
 		"deep":              {zipped(header + `{"call":"Version","answer":{"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}}` + "\n"), "f:2: answer of Version: "},
 		"too deep":          {zipped(header + strings.Repeat("[", 1<<16) + "\n"), "f:2: invalid character '[' exceeded max depth"},

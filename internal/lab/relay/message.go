@@ -1,6 +1,11 @@
 package relay
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+
+	"google.golang.org/grpc/mem"
+)
 
 // maxMessage is the kubelet's and containerd's limit of a CRI message, in bytes
 // (k8s.io/cri-client/pkg/utils.go). A larger one is counted, not kept.
@@ -59,3 +64,28 @@ func (a *assembler) add(data []byte, kept *int, each func(Message)) {
 		}
 	}
 }
+
+// Codec passes messages as they are. Each is a *[]byte.
+type Codec struct{}
+
+// Marshal implements encoding.CodecV2.
+func (Codec) Marshal(v any) (mem.BufferSlice, error) {
+	message, ok := v.(*[]byte)
+	if !ok {
+		return nil, fmt.Errorf("%T is no message", v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(*message)}, nil
+}
+
+// Unmarshal implements encoding.CodecV2.
+func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
+	message, ok := v.(*[]byte)
+	if !ok {
+		return fmt.Errorf("%T is no message", v)
+	}
+	*message = data.Materialize()
+	return nil
+}
+
+// Name returns "", as package cri's codec does: a name would become part of the content type.
+func (Codec) Name() string { return "" }

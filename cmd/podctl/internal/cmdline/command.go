@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -182,4 +183,68 @@ func (a *App) Run(ordered []string) error {
 		a.App.Commands = append(a.App.Commands, c.build(c.Name))
 	}
 	return a.App.Run(ordered)
+}
+
+// aliasWords is the number of words of the longest alias.
+const aliasWords = 2
+
+// Aliases are the words of kubectl, crictl and docker that stand for one of the commands,
+// and for which one.
+func Aliases(commands []*Command) map[string]string {
+	aliases := map[string]string{}
+	for _, c := range commands {
+		for _, alias := range c.Aliases {
+			aliases[alias] = c.Name
+		}
+		for _, w := range c.Args.Words {
+			for _, alias := range w.Aliases {
+				aliases[alias] = c.Name + " " + w.Word
+			}
+		}
+	}
+	return aliases
+}
+
+// Expand replaces an alias at the beginning of words by the command that it stands for. A
+// command goes before an alias.
+func Expand(words []string, commands []*Command) []string {
+	aliases := Aliases(commands)
+	for n := min(len(words), aliasWords); n > 0; n-- {
+		if n == 1 && Find(commands, words[0]) != nil {
+			break
+		}
+		if to, known := aliases[strings.Join(words[:n], " ")]; known {
+			return append(strings.Fields(to), words[n:]...)
+		}
+	}
+	return words
+}
+
+// sortedAliases are the aliases of a command.
+func (c *Command) sortedAliases() []string { return slices.Sorted(slices.Values(c.Aliases)) }
+
+// Besides returns the shared flags that a command with flags of its own can
+// have: without those whose name the command uses, and without the aliases that
+// it uses.
+func Besides(shared, own []cli.Flag) []cli.Flag {
+	taken := FlagNames(own)
+	var rest []cli.Flag
+	for _, f := range shared {
+		if slices.Contains(taken, f.Names()[0]) {
+			continue
+		}
+		free := func(aliases []string) []string {
+			return slices.DeleteFunc(aliases, func(name string) bool { return slices.Contains(taken, name) })
+		}
+		switch f := f.(type) {
+		case *cli.StringFlag:
+			f.Aliases = free(f.Aliases)
+		case *cli.DurationFlag:
+			f.Aliases = free(f.Aliases)
+		case *cli.BoolFlag:
+			f.Aliases = free(f.Aliases)
+		}
+		rest = append(rest, f)
+	}
+	return rest
 }

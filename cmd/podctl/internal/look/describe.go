@@ -34,12 +34,12 @@ type describeOptions struct {
 // describeCommand returns the command `podctl describe`.
 func describeCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
-		Name:    "describe",
-		Usage:   "show what every layer knows of a pod: why it does not run, and the next command to try",
-		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
-		Effect:  cmdline.Reads,
-		OnRecording:  true,
-		OnNodes: cmdline.NodePage,
+		Name:        "describe",
+		Usage:       "show what every layer knows of a pod: why it does not run, and the next command to try",
+		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
+		Effect:      cmdline.Reads,
+		OnRecording: true,
+		OnNodes:     cmdline.NodePage,
 		Data: []any{view.Pod{}, view.Metadata{}, view.Started{}, view.StartedStep{}, view.Owner{}, view.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, view.Stopping{}, view.Sandbox{},
 			view.Cgroup{}, pod.PSI{}, pod.Stall{}, view.Condition{}, view.Container{}, view.Pull{}, view.Attempt{}, view.End{}, view.Cause{}, view.Env{}, view.Probe{},
 			view.Mount{}, view.Volume{}, view.Event{}, view.Unread{},

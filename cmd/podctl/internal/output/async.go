@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"slices"
@@ -148,5 +149,87 @@ func isClosed(c <-chan struct{}) bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// Queue passes values from a goroutine that must not wait to one that prints
+// them. It is safe for concurrent use.
+type Queue[T any] struct {
+	ready chan struct{}
+
+	mu     sync.Mutex
+	values []T
+}
+
+// NewQueue returns an empty queue.
+func NewQueue[T any]() *Queue[T] { return &Queue[T]{ready: make(chan struct{}, 1)} }
+
+// Ready has a value when Take may have values.
+func (q *Queue[T]) Ready() <-chan struct{} { return q.ready }
+
+// Put adds a value and never blocks.
+func (q *Queue[T]) Put(v T) {
+	q.mu.Lock()
+	q.values = append(q.values, v)
+	q.mu.Unlock()
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Take removes and returns the values, oldest first.
+func (q *Queue[T]) Take() []T {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	values := q.values
+	q.values = nil
+	return values
+}
+
+// Ordered prints what several goroutines write in the order of their numbers: that of the
+// first one that is not done at once, that of a later one when those before it are done.
+type Ordered struct {
+	to io.Writer
+
+	mu sync.Mutex
+	// first is the first one that is not done.
+	first int
+	// waiting is what later ones have written, and done which of them are done.
+	waiting []bytes.Buffer
+	done    []bool
+}
+
+// NewOrdered returns an Ordered of n writers.
+func NewOrdered(to io.Writer, n int) *Ordered {
+	return &Ordered{to: to, waiting: make([]bytes.Buffer, n), done: make([]bool, n)}
+}
+
+// Writer returns the writer of a number from 0.
+func (o *Ordered) Writer(i int) io.Writer { return orderedWriter{o, i} }
+
+type orderedWriter struct {
+	*Ordered
+	i int
+}
+
+func (w orderedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.i == w.first {
+		return w.to.Write(b)
+	}
+	return w.waiting[w.i].Write(b)
+}
+
+// Done says that a number writes no more.
+func (o *Ordered) Done(i int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.done[i] = true
+	for o.first < len(o.done) && o.done[o.first] {
+		if o.first++; o.first < len(o.done) {
+			_, _ = o.waiting[o.first].WriteTo(o.to) // as fmt.Fprintln to the same stream
+		}
 	}
 }

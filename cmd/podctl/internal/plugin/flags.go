@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/fleet/cluster"
 )
@@ -95,4 +97,24 @@ func (o options) check() error {
 		return shell.Usagef("--inspector-namespace %q is not a name of a namespace", o.inspectorNS)
 	}
 	return nil
+}
+
+// NodeCandidates are the nodes that the last word may name; none if the cluster cannot be
+// asked.
+func (p *Plugin) NodeCandidates(ctx context.Context, done cmdline.Completion) []cmdline.Candidate {
+	client, err := cluster.Open(cluster.Options{Kubeconfig: done.Flags["kubeconfig"], Context: done.Flags["context"]})
+	if err != nil {
+		return nil
+	}
+	nodes, err := client.Nodes(ctx, "")
+	if err != nil {
+		return nil
+	}
+	var all []cmdline.Candidate
+	for _, name := range nodes {
+		if strings.HasPrefix(name, done.Word) {
+			all = append(all, cmdline.Candidate{Word: name, Usage: "node"})
+		}
+	}
+	return all
 }

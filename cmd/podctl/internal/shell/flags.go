@@ -3,8 +3,13 @@ package shell
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 
 	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/internal/node/credential"
 )
 
 // InstanceName is a new name for each run, so that each owns its own pods: kind
@@ -36,4 +41,78 @@ func ReadGracePeriod(c *cli.Context) (*int64, error) {
 		return nil, Usagef("--grace-period %d is negative", grace)
 	}
 	return &grace, nil
+}
+
+// SelectorFlag is the flag of ReadSelector.
+func SelectorFlag() cli.Flag {
+	return &cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "only pods with these `LABELS`: app=web,tier!=db"}
+}
+
+// ReadSelector reads --selector, nil if it was not given.
+func ReadSelector(c *cli.Context) (labels.Selector, error) {
+	text := c.String("selector")
+	if text == "" {
+		return nil, nil
+	}
+	selector, err := labels.Parse(text)
+	if err != nil {
+		return nil, Usagef("--selector %q: %v", text, err)
+	}
+	return selector, nil
+}
+
+// NoHeadersFlag is the flag of ReadOutput.
+func NoHeadersFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "no-headers", Usage: "print tables without a header"}
+}
+
+// ReadOutput reads --output and --no-headers; an error is one of usage.
+func ReadOutput(c *cli.Context) (output.Format, error) {
+	format, err := ReadFormat(ReadGlobals(c).Output)
+	format.NoHeaders = c.Bool("no-headers")
+	return format, err
+}
+
+// ReadReportOutput is ReadOutput for a command that prints a report, which has no name.
+func ReadReportOutput(c *cli.Context) (output.Format, error) {
+	format, err := ReadOutput(c)
+	if err == nil && format.Name() == "name" {
+		err = &UsageError{Message: "--output name: " + c.Command.Name + " prints a report, which has no name", Advice: "one of: " + output.ReportFormats}
+	}
+	return format, err
+}
+
+// ReadFormat reads a value of --output.
+func ReadFormat(value string) (output.Format, error) {
+	f, err := output.ParseFormat(value)
+	return f, asUsage(err)
+}
+
+// asUsage turns an error about a flag's value into a *UsageError.
+func asUsage(err error) error {
+	if wrong, ok := errors.AsType[*output.FormatError](err); ok {
+		return &UsageError{Message: wrong.Message, Advice: wrong.Advice}
+	}
+	return err
+}
+
+// CredentialFlags are the flags of ReadCredentials.
+func CredentialFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "registry-config", DefaultText: "as kubelet and docker", Usage: "docker config `FILE` with the credentials of registries; none reads none"},
+		&cli.StringFlag{Name: "image-credential-provider-config", DefaultText: "none", Usage: "CredentialProviderConfig, a `FILE` or a directory, as the kubelet's"},
+		&cli.StringFlag{Name: "image-credential-provider-bin-dir", DefaultText: "none", Usage: "`DIR` of the credential provider plugins"},
+	}
+}
+
+// ReadCredentials reads where the credentials of registries are.
+func ReadCredentials(c *cli.Context) (credential.Config, error) {
+	config := credential.Config{
+		RegistryConfig: c.String("registry-config"),
+		ProviderConfig: c.String("image-credential-provider-config"), ProviderBinDir: c.String("image-credential-provider-bin-dir"),
+	}
+	if (config.ProviderConfig == "") != (config.ProviderBinDir == "") {
+		return config, Usagef("--image-credential-provider-config and --image-credential-provider-bin-dir are only valid together")
+	}
+	return config, nil
 }
