@@ -118,6 +118,8 @@ func TestContainersShareEmptyDir(t *testing.T) {
 
 // The runtime may know that a container died before it knows why: the pod lives on
 // until its status says it.
+// The cause is the kernel's word: containerd 1.7 may miss the event of cgroup v2, and reports the
+// reason Error then.
 func TestOOMKilledContainerIsReported(t *testing.T) {
 	each(t, func(t *testing.T, rt *live.Instance) {
 		p := at(t, rt)
@@ -126,13 +128,13 @@ func TestOOMKilledContainerIsReported(t *testing.T) {
 		yaml = strings.Replace(yaml, "---\n", strings.Replace(glutton, "command:", "resources: {limits: {memory: 16Mi}}\n    command:", 1)+"---\n", 1)
 		proc := p.start(yaml, "-")
 		var status string
-		eventually(t, "the status says OOMKilled", func() bool {
+		eventually(t, "the status says out of memory", func() bool {
 			status, _, _ = p.podctl("describe", "glutton")
-			return strings.Contains(status, "OOMKilled")
+			return strings.Contains(status, "OOMKilled") || strings.Contains(status, "killed by the kernel: out of memory at its limit of 16Mi")
 		}, func() string { return status })
 		p.mark("end")
 		code := proc.wait()
-		if out, errw := proc.output(); code != 1 || !strings.Contains(errw, "OOMKilled") {
+		if out, errw := proc.output(); code != 1 || !strings.Contains(errw, "c2 exited 137") || strings.Contains(status, "OOMKilled") != strings.Contains(errw, "OOMKilled") {
 			t.Errorf("exit %d\n%s%s", code, out, errw)
 		}
 	})

@@ -189,7 +189,7 @@ func TestTopAndDescribeSeeEveryPod(t *testing.T) {
 				}
 			}
 		}
-		if out, errw, code := p.podctl("describe", "hungry"); code != 0 || errw != "" || !strings.Contains(out, "OOMKilled") || !strings.Contains(out, "\nhint: podctl logs ") {
+		if out, errw, code := p.podctl("describe", "hungry"); code != 0 || errw != "" || !strings.Contains(out, "killed by the kernel: out of memory at its limit of 32Mi") || !strings.Contains(out, "\nhint: podctl logs ") {
 			t.Errorf("exit %d\n%s%s", code, out, errw)
 		}
 		follow := p.command("", p.cmd("top", "-w", "--interval", "200ms"))
