@@ -16,7 +16,7 @@ X
 }
 
 // confined is a pod that the agent runs under the profile podctl-test.
-var confined = strings.Replace(strings.ReplaceAll(pods(1), "web-0", "confined"), "spec:\n",
+var confined = strings.Replace(strings.Replace(manifest, "NAME", "confined", 1), "spec:\n",
 	"spec:\n  securityContext: {appArmorProfile: {type: Localhost, localhostProfile: podctl-test}}\n", 1)
 
 // A pod whose profile is not loaded waits, and runs once it is.

@@ -88,14 +88,10 @@ for image in pause busybox; do ctr -n k8s.io images import /disk/cache/podctl/im
 	}
 }
 
-// pods is a manifest of that many pods web-0, web-1, … of one container.
-func pods(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, `---
-apiVersion: v1
+// manifest is a pod of one container.
+const manifest = `apiVersion: v1
 kind: Pod
-metadata: {name: web-%d}
+metadata: {name: NAME}
 spec:
   terminationGracePeriodSeconds: 2
   containers:
@@ -104,9 +100,11 @@ spec:
     imagePullPolicy: IfNotPresent
     command: [sh, -c, 'trap "exit 0" TERM; while true; do sleep 1d & wait; done']
     resources: {limits: {memory: 32Mi}}
-`, i)
-	}
-	return b.String()
+`
+
+// phase is a script that prints the phase of a pod.
+func phase(name string) string {
+	return fmt.Sprintf(`podctl pods %s -o jsonpath='{range [*]}{.phase}{"\n"}{end}'`, name)
 }
 
 // ids is a script that prints the pods of the agent with the ids of their containers.
@@ -115,19 +113,22 @@ const ids = `podctl ps -o jsonpath='{range [*]}{.metadata.name} {.id}{"\n"}{end}
 // running is a script that prints the phases of all pods, and how many have one.
 const running = `podctl pods -o jsonpath='{range [*]}{.phase}{"\n"}{end}' | sort | uniq -c | xargs`
 
-// node installs the package, and has its unit run six pods.
+// node installs the package, and has its unit run six pods. They start one after the other: where
+// a start takes longer than the deadline of its call when there are six, none ever ends.
 func node(t *testing.T) {
 	t.Helper()
 	if state, _ := try(t, "systemctl is-active podctl-agent"); state != "active" {
 		service(t, "systemd")
 	}
-	sh(t, fmt.Sprintf(`
+	sh(t, `
 dpkg -s podctl >/dev/null 2>&1 || dpkg -i /disk/dist/podctl_*_amd64.deb
 mkdir -p /etc/podctl/manifests
-cat >/etc/podctl/manifests/web.yaml <<X
-%s
-X
 systemctl enable --now podctl-agent
-systemctl is-active podctl-agent`, pods(6)))
+systemctl is-active podctl-agent`)
+	for i := range 6 {
+		name := fmt.Sprint("web-", i)
+		sh(t, fmt.Sprintf("cat >/etc/podctl/manifests/%s.yaml <<'X'\n%sX\n", name, strings.Replace(manifest, "NAME", name, 1)))
+		eventually(t, phase(name), "Running")
+	}
 	eventually(t, running, "6 Running")
 }

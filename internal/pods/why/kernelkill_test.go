@@ -1,10 +1,12 @@
 package why
 
 import (
+	"path"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/podctl/podctl/internal/node/cgroup/cgrouptest"
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
@@ -55,6 +57,22 @@ func TestShortageIsTheOneThatTheKernelNames(t *testing.T) {
 		text = strings.NewReplacer("UID", uid, "ID", c).Replace(text)
 		if got := kernelKills(kernelRecords(text), []string{c}, uid)[c].describe(memoryLimits{own: &limit, pod: new(uint64(128 << 20)), containers: 2}); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// In every layout the container, its pod and what is above them are told apart.
+func TestShortageInEveryLayout(t *testing.T) {
+	c := id("c")
+	p := cgrouptest.Pod{UID: "8f73c1d2-0000-4000-8000-000000000001", Class: "burstable"}
+	for _, l := range cgrouptest.Layouts() {
+		for group, want := range map[string]oomScope{
+			l.Container(p, c): scopeContainer, l.Container(p, c) + "/x": scopeSubCgroup, l.Group(p): scopePod, path.Dir(l.Group(p)): scopeAncestor,
+		} {
+			text := "oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=" + group + ",task_memcg=" + l.Container(p, c) + ",task=x,pid=5,uid=0"
+			if got := kernelKills(kernelRecords(text), []string{c}, p.UID)[c]; got.scope != want || got.cgroup != group {
+				t.Errorf("%s, %s: %+v", l, group, got)
+			}
 		}
 	}
 }
