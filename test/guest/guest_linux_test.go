@@ -127,7 +127,9 @@ systemctl enable --now podctl-agent
 systemctl is-active podctl-agent`)
 	for i := range 6 {
 		name := fmt.Sprint("web-", i)
-		sh(t, fmt.Sprintf("cat >/etc/podctl/manifests/%s.yaml <<'X'\n%sX\n", name, strings.Replace(manifest, "NAME", name, 1)))
+		if out, err := try(t, fmt.Sprintf("cat >/etc/podctl/manifests/%s.yaml <<'X'\n%sX\n", name, strings.Replace(manifest, "NAME", name, 1))); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 		eventually(t, phase(name), "Running")
 	}
 	eventually(t, running, "6 Running")

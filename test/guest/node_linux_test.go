@@ -150,3 +150,17 @@ func TestPackageIsPurged(t *testing.T) {
 	}
 	sh(t, "/root/podctl orphans; /root/podctl orphans --kill --rm --grace-period 0; /root/podctl pods; rm -rf /etc/podctl /root/podctl")
 }
+
+// What 35 specs of Kubernetes' node tests ask of a container, and a host without CAP_SYS_RESOURCE
+// or without dummy links does not show.
+func TestOOMScoreAndDummyLink(t *testing.T) {
+	node(t)
+	defer sh(t, "rm -f /etc/podctl/manifests/facts.yaml")
+	guaranteed := strings.NewReplacer("NAME", "facts", "{limits: {memory: 32Mi}}", "{limits: {cpu: 100m, memory: 32Mi}}\n    securityContext: {capabilities: {add: [NET_ADMIN]}}").Replace(manifest)
+	sh(t, "cat >/etc/podctl/manifests/facts.yaml <<'X'\n"+guaranteed+"X\n")
+	eventually(t, phase("facts"), "Running")
+	if out := sh(t, "podctl exec facts -- cat /proc/1/oom_score_adj"); out != "-997" {
+		t.Errorf("the OOM score is %s", out)
+	}
+	sh(t, "podctl exec facts -- ip link add d0 type dummy; podctl exec facts -- ip link show d0")
+}

@@ -18,11 +18,11 @@ type known struct {
 var knownFailures = []known{
 	{
 		text:   regexp.MustCompile(`oom_score_adj value 0 not equal to expected -|failed to find expected oom_score_adj value -`),
-		reason: "the host has no CAP_SYS_RESOURCE, without which no process may lower an oom_score_adj; on one that has it, TestSecurityContextAndLimitsFromInside wants -997",
+		reason: "the host has no CAP_SYS_RESOURCE, without which no process may lower an oom_score_adj; on a node that has it TestOOMScoreAndDummyLink of test/guest sees -997",
 	},
 	{
 		text:   regexp.MustCompile(`type dummy.*Operation not supported`),
-		reason: "the host's kernel has no dummy network links; on one that has, TestSecurityContextAndLimitsFromInside wants to add one",
+		reason: "the host's kernel has no dummy network links; on a node that has them TestOOMScoreAndDummyLink of test/guest adds one",
 	},
 	{
 		text:   regexp.MustCompile(`can't create /file: Read-only file system`),
