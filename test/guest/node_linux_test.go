@@ -58,7 +58,7 @@ func TestReboot(t *testing.T) {
 	_, _ = try(t, "systemctl reboot")
 	eventually(t, fmt.Sprintf(`[ "$(cat /proc/sys/kernel/random/boot_id)" != %s ] && systemctl is-active podctl-agent`, boot), "active")
 	eventually(t, running, "6 Running")
-	sh(t, "podctl pods; systemd-cgls --no-pager /podctl*.slice | head -n 12; podctl orphans")
+	sh(t, "podctl pods; systemctl list-units --no-legend 'podctl*.slice'; podctl orphans")
 	eventually(t, "podctl orphans -o name", "")
 	after := sh(t, ids)
 	for line := range strings.Lines(before) {
