@@ -73,7 +73,7 @@ func TestClockSteps(t *testing.T) {
 	node(t)
 	before := sh(t, ids)
 	for _, step := range []string{"1 day", "1 day ago"} {
-		sh(t, fmt.Sprintf("timedatectl set-ntp false; date -s '%s'", step))
+		sh(t, fmt.Sprintf("date -s '%s'", step))
 		time.Sleep(10 * time.Second)
 		if out := sh(t, "podctl pods; podctl ps; podctl starting; podctl terminating; podctl events | tail -n 3"); strings.Contains(out, "invalid") {
 			t.Errorf("after a step of %s podctl prints an invalid time", step)
