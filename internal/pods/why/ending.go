@@ -166,18 +166,22 @@ func failedWorker(v *facts) finding {
 		if left := w.NextWake.Sub(v.now); !w.NextWake.IsZero() && left > 0 {
 			why += ", retry in " + age(left)
 		}
-		f := state("%s", why).try(v.orForce()...)
-		if said := Explain(e.LastError.Text, StepStop); len(said) > 0 && slices.Contains(StuckLayers(), said[0].Layer) {
-			f.layer, f.sure, f.evidence = said[0].Layer, said[0].Confidence, append(f.evidence, Evidence{Kind: KindMeaning, Message: said[0].Meaning})
-			if !said[0].needsName() { // the last resort meets the same
-				f.next = []string{said[0].Hint}
-			}
-		}
-		return f
+		return v.explained(state("%s", why).try(v.orForce()...))
 	case v.overdue() && -*e.GraceLeft > slowCall:
-		return state("the grace period ended %s ago, and %s is still in progress", age(-*e.GraceLeft), w.Operation).try(v.orForce()...)
+		return v.explained(state("the grace period ended %s ago, and %s is still in progress", age(-*e.GraceLeft), w.Operation).try(v.orForce()...))
 	}
 	return finding{}
+}
+
+// explained adds what the last error of the pod's worker means.
+func (v *facts) explained(f finding) finding {
+	if said := Explain(v.Ending.LastError.Text, StepStop); len(said) > 0 && slices.Contains(StuckLayers(), said[0].Layer) {
+		f.layer, f.sure, f.evidence = said[0].Layer, said[0].Confidence, append(f.evidence, Evidence{Kind: KindMeaning, Message: said[0].Meaning})
+		if !said[0].needsName() { // the last resort meets the same
+			f.next = []string{said[0].Hint}
+		}
+	}
+	return f
 }
 
 func hiddenProcesses(v *facts) finding {

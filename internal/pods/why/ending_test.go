@@ -219,6 +219,10 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 			w.Operation, w.LastError = "", event.Failure{Op: "terminate", Text: "unknown error after kill: runc did not terminate successfully: exit status 1: unable to signal init: permission denied"}
 		}), Containers: db(asleep, shim)},
 			LayerKernel, "means: the kernel does not let the runtime signal", "journalctl -k"},
+		{"the same, while it is stopped once more", ended{Worker: ends(func(w *control.Worker) {
+			w.LastError = event.Failure{Op: "terminate", Text: "unknown error after kill: runc did not terminate successfully: exit status 1: unable to signal init: permission denied"}
+		}), GraceLeft: &over, Containers: db(asleep, shim)},
+			LayerKernel, "the grace period ended 42s ago, and terminate is still in progress; means: the kernel does not let the runtime signal", "journalctl -k"},
 		{"the last operation failed", ended{Worker: endFailed(""), Containers: db(asleep, shim)},
 			LayerWorker, "the last terminate failed, retry in 8s", "podctl rm --force default/db"},
 		{"containerd keeps the task of a dead container", ended{Worker: ends(func(w *control.Worker) {
