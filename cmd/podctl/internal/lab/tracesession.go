@@ -3,10 +3,16 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/lab/relay"
 	"github.com/podctl/podctl/internal/lab/trace"
@@ -183,4 +189,74 @@ func (s *session) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.err, s.printer.close())
+}
+
+// child is the command that is traced; nil is none.
+type child struct {
+	cmd *exec.Cmd
+	// done is closed once it has exited, and err is set: nil, or an error with its exit code.
+	done chan struct{}
+	err  error
+	// onTerminal: the terminal sends it the user's Ctrl-C.
+	onTerminal  bool
+	interrupted bool
+}
+
+// startChild starts a command with the streams of podctl.
+func startChild(e *shell.Env, command, environment []string) (*child, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environment, e.In, output.Raw(e.Out), output.Raw(e.Errw)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", command[0], errors.Unwrap(err))
+	}
+	in, isFile := e.In.(*os.File)
+	c := &child{cmd: cmd, done: make(chan struct{}), onTerminal: isFile && term.IsTerminal(int(in.Fd()))}
+	go func() {
+		defer close(c.done)
+		err := cmd.Wait()
+		exit, exited := errors.AsType[*exec.ExitError](err)
+		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		switch {
+		case exited && status.Signaled():
+			c.err = &shell.StatusError{Code: signaled + int(status.Signal())}
+		case exited:
+			c.err = &shell.StatusError{Code: exit.ExitCode()}
+		default:
+			c.err = err
+		}
+	}()
+	return c, nil
+}
+
+// signaled is added to the number of the signal that ended a process, as shells do.
+const signaled = 128
+
+// ended is closed once the command has exited.
+func (c *child) ended() <-chan struct{} {
+	if c == nil {
+		return nil
+	}
+	return c.done
+}
+
+// interrupt passes a signal on, the second time SIGKILL.
+func (c *child) interrupt(signal os.Signal) {
+	switch {
+	case c == nil:
+	case c.interrupted:
+		c.kill()
+	default:
+		c.interrupted = true
+		if signal != os.Interrupt || !c.onTerminal {
+			_ = c.cmd.Process.Signal(signal) // it may have exited
+		}
+	}
+}
+
+// kill ends the command, and waits for that.
+func (c *child) kill() {
+	if c != nil {
+		_ = c.cmd.Process.Kill() // it may have exited
+		<-c.done
+	}
 }
