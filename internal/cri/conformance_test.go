@@ -189,7 +189,7 @@ func (s *story) tell() {
 	opened := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.c.Hints(ctx, func() { close(opened) }, func(h pod.Hint) {
+		ended <- s.c.Notices(ctx, func() { close(opened) }, func(h pod.Notice) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.hints = append(s.hints, fmt.Sprintf("%s of %s deleted %t", h.ID, h.PodUID, h.Deleted))

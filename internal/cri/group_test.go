@@ -68,7 +68,7 @@ func TestBarePodsWithOneUIDAreTwoPods(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || uids["kubelet's"] != types.UID(uid) {
 		t.Errorf("beside a pod of a kubelet: UIDs %v\n%s", uids, d)
 	}
-	if got := toHint(&runtimeapi.ContainerEventResponse{PodSandboxStatus: &runtimeapi.PodSandboxStatus{Id: "b0", Metadata: bareSandbox("", "b", 0).Metadata}}, false); got.PodUID != uids["b"] {
+	if got := toNotice(&runtimeapi.ContainerEventResponse{PodSandboxStatus: &runtimeapi.PodSandboxStatus{Id: "b0", Metadata: bareSandbox("", "b", 0).Metadata}}, false); got.PodUID != uids["b"] {
 		t.Errorf("an event is of pod %q", got.PodUID)
 	}
 }

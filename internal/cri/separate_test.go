@@ -238,10 +238,10 @@ func TestHintsOfForeignSandboxesAreNotOfThePod(t *testing.T) {
 		annotations   map[string]string
 		command, node types.UID
 	}{{byPodctl, "u", "u"}, {byKubelet, "u", "u+default_other"}, {forged, "u", "u+default_other"}, {nil, "u", "u+default_other"}} {
-		if got := toHint(event(tc.annotations), false).PodUID; got != tc.command {
+		if got := toNotice(event(tc.annotations), false).PodUID; got != tc.command {
 			t.Errorf("%v: a command takes it for %s", tc.annotations, got)
 		}
-		if got := toHint(event(tc.annotations), true).PodUID; got != tc.node {
+		if got := toNotice(event(tc.annotations), true).PodUID; got != tc.node {
 			t.Errorf("%v: a node takes it for %s", tc.annotations, got)
 		}
 	}

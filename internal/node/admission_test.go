@@ -84,7 +84,7 @@ func TestPodWithUnknownRuntimeHandlerIsRetried(t *testing.T) {
 		if n := len(w.sim.Calls("RunPodSandbox")); n < 3 {
 			t.Errorf("%d tries of the sandbox in a minute; want retries", n)
 		}
-		if messages := p.messages(event.FailedSandbox); len(messages) == 0 || !strings.HasPrefix(messages[0], "Failed to create pod sandbox: ") {
+		if messages := p.messages(event.FailedCreatePodSandBox); len(messages) == 0 || !strings.HasPrefix(messages[0], "Failed to create pod sandbox: ") {
 			t.Errorf("events %v, messages %q", p.reasons(), messages)
 		}
 		p.drain()

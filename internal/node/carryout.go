@@ -139,7 +139,7 @@ func (n *Node) reportWait(a lifecycle.ReportWait) {
 	w := a.Wait
 	switch {
 	case w.Reason.Blocked():
-		n.events.send(a.Pod, event.Event{Reason: event.Delayed, Warning: true, Message: w.Err.Error(), HostPort: takenPort(w.Err)})
+		n.events.send(a.Pod, event.Event{Reason: event.Waiting, Warning: true, Message: w.Err.Error(), HostPort: takenPort(w.Err)})
 	case w.Err != nil:
 		n.log.Warn("start pod", "pod", lifecycle.Desired{Pod: a.Pod}.FullName(), "uid", a.Pod.UID, "reason", w.Reason, "err", w.Err)
 	}

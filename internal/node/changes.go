@@ -37,7 +37,7 @@ func changes(before, after *v1.PodStatus) []event.Event {
 		}
 	}
 	if restartsAll := v1.AllContainersRestarting; isTrue(after, restartsAll) && !isTrue(before, restartsAll) {
-		add(event.Event{Reason: event.RestartingAll})
+		add(event.Event{Reason: event.RestartingAllContainers})
 	}
 	if isReady(after) && !isReady(before) {
 		add(event.Event{Reason: event.Ready})
@@ -77,7 +77,7 @@ func newTermination(was, now *v1.ContainerStatus) *v1.ContainerStateTerminated {
 		return nil // it never was
 	}
 	for _, t := range [...]*v1.ContainerStateTerminated{now.LastTerminationState.Terminated, now.State.Terminated} {
-		if t == nil || t.Reason == event.RestartingAll || isSameTermination(t, was.State.Terminated) || isSameTermination(t, was.LastTerminationState.Terminated) {
+		if t == nil || t.Reason == event.RestartingAllContainers || isSameTermination(t, was.State.Terminated) || isSameTermination(t, was.LastTerminationState.Terminated) {
 			continue
 		}
 		return t

@@ -13,7 +13,7 @@ func TestFullLogDirectoryIsReportedOnce(t *testing.T) {
 		a := w.podctl("agent")
 		reported := func() (n int) {
 			for _, reason := range a.reasons() {
-				if reason == event.LogDirFull {
+				if reason == event.LogDirectoryFull {
 					n++
 				}
 			}

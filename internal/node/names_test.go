@@ -81,7 +81,7 @@ func TestDeletedRunDirectoryIsRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * housekeepingPeriod)
-		if !slices.Contains(a.reasons(), event.RunDirRestored) {
+		if !slices.Contains(a.reasons(), event.RunDirectoryRestored) {
 			t.Errorf("events: %v", a.reasons())
 		}
 		b := w.podctl("run-b", web)

@@ -243,11 +243,11 @@ func New(o Options) *Node {
 	n.records = &records{pods: n.pods, facts: o.Facts, dirs: o.Dirs, locks: o.Locks, instance: o.Instance, log: o.Log}
 	n.statuses = &statuses{pods: n.pods, pleg: n.pleg, events: n.events, observer: o.Observer}
 	n.probes = probe.New(probe.Options{
-		Exec: syncRuntime{o.Runtime}, Status: n.pods.status, Changed: n.probeChanged, Events: n.probeEvent, Brief: n.briefText,
+		Exec: SyncRuntime{o.Runtime}, Status: n.pods.status, Changed: n.probeChanged, Events: n.probeEvent, Brief: n.briefText,
 		Observer: o.Probes, Jitter: rand.Float64,
 	})
 	n.sync = podsync.New(podsync.Options{
-		Runtime: syncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes, Host: syncHost{n},
+		Runtime: SyncRuntime{o.Runtime}, Cgroups: o.Cgroups, Volumes: o.Volumes, Host: syncHost{n},
 		Node: o.Facts, RuntimeName: version.Name, NodeCredentials: o.Credentials, Starts: n.starts, Log: o.Log,
 	})
 	n.workers = worker.New(worker.Options{Ops: ops{n}, Log: o.Log, Observer: workerWatch{n}, WakeOnRelease: true})

@@ -19,18 +19,18 @@ import (
 // Runtime is the CRI client.
 type Runtime = *cri.Client
 
-// syncRuntime is the client in the form that podsync asks for.
-type syncRuntime struct{ *cri.Client }
+// SyncRuntime is the client in the form that podsync asks for.
+type SyncRuntime struct{ *cri.Client }
 
-var _ podsync.Runtime = syncRuntime{}
+var _ podsync.Runtime = SyncRuntime{}
 
-func (r syncRuntime) Exec(ctx context.Context, id string, command []string, timeout time.Duration) (output []byte, exitCode int32, err error) {
+func (r SyncRuntime) Exec(ctx context.Context, id string, command []string, timeout time.Duration) (output []byte, exitCode int32, err error) {
 	res, err := r.ExecSync(ctx, id, command, timeout)
 	return append(res.Stdout, res.Stderr...), res.ExitCode, err
 }
 
 // MemoryUsed implements podsync.Runtime.
-func (r syncRuntime) MemoryUsed(ctx context.Context) (map[string]int64, error) {
+func (r SyncRuntime) MemoryUsed(ctx context.Context) (map[string]int64, error) {
 	all, err := r.ContainerStats(ctx)
 	used := map[string]int64{}
 	for _, s := range all {

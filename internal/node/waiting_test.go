@@ -39,7 +39,7 @@ func TestPodStartsOnceNameIsReleased(t *testing.T) {
 		}
 		waiting := 0
 		for _, reason := range a.reasons() {
-			if reason == event.Delayed {
+			if reason == event.Waiting {
 				waiting++
 			}
 		}

@@ -30,7 +30,7 @@ func (r *static) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
 	return &pod.Status{UID: p.UID}, nil
 }
 
-func (r *static) Hints(context.Context, func(), func(pod.Hint)) error { return errors.ErrUnsupported }
+func (r *static) Notices(context.Context, func(), func(pod.Notice)) error { return errors.ErrUnsupported }
 
 // node is two listings of n pods of three containers each: they differ in the
 // states of every changed-th pod's first container.
@@ -102,7 +102,7 @@ func BenchmarkHint(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				rt.pods = listings[(i+1)%2]
-				p.inbox.addHint(pod.Hint{ID: listings[0][0].Containers[0].ID, PodUID: "pod-0"})
+				p.inbox.addHint(pod.Notice{ID: listings[0][0].Containers[0].ID, PodUID: "pod-0"})
 				l.settle()
 				if len(sub.Take()) != 1 {
 					b.Fatal("no event")

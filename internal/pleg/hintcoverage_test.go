@@ -172,7 +172,7 @@ func TestBacklogHintsDoNotCount(t *testing.T) {
 		told(sub)
 		for i := range 2 * coverageNeeded {
 			w.put("u1", "s1", []pod.State{pod.Exited, pod.Running}[i%2])
-			w.raw(pod.Hint{ID: "s1", PodUID: "u1", Created: subscribed.Add(-time.Minute)})
+			w.raw(pod.Notice{ID: "s1", PodUID: "u1", Created: subscribed.Add(-time.Minute)})
 			synctest.Wait()
 		}
 		if events := told(sub); len(events) != 2*coverageNeeded {

@@ -16,7 +16,7 @@ func TestHintForListedStateSkipsRelist(t *testing.T) {
 	bubble(t, Options{Period: time.Hour}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
 		told(sub)
 		w.took()
-		for _, h := range []pod.Hint{
+		for _, h := range []pod.Notice{
 			{ID: "s1", PodUID: "u1", State: pod.Running}, {ID: "c1", PodUID: "u1", State: pod.Created}, {ID: "c1", State: pod.Running},
 			{ID: "c0", PodUID: "u1", Deleted: true}, {ID: "stranger", Deleted: true},
 		} {
@@ -26,7 +26,7 @@ func TestHintForListedStateSkipsRelist(t *testing.T) {
 			w.expect(t)
 		}
 		w.put("u1", "c1", pod.Exited, "s1", pod.Running)
-		w.raw(pod.Hint{ID: "c1", PodUID: "u1", State: pod.Exited, Created: time.Now()})
+		w.raw(pod.Notice{ID: "c1", PodUID: "u1", State: pod.Exited, Created: time.Now()})
 		synctest.Wait()
 		w.expect(t, "ListPod u1", "PodStatus u1")
 		expectEvents(t, sub, "ContainerDied c1 hint")
@@ -43,7 +43,7 @@ func TestHintsDuringRelistThatShowsThemCauseNoMore(t *testing.T) {
 		w.takes("ListPod u1", 50*time.Millisecond)
 		w.put("u1", "c1", pod.Running, "s1", pod.Running)
 		for _, state := range []pod.State{pod.Created, pod.Running} {
-			w.raw(pod.Hint{ID: "c1", PodUID: "u1", State: state, Created: time.Now()})
+			w.raw(pod.Notice{ID: "c1", PodUID: "u1", State: state, Created: time.Now()})
 			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(300 * time.Millisecond)
@@ -58,7 +58,7 @@ func TestDeletionDuringFullRelistIsRelisted(t *testing.T) {
 		w.takes("ListPods", 100*time.Millisecond)
 		time.Sleep(1050 * time.Millisecond)
 		w.took()
-		w.raw(pod.Hint{ID: "c1", PodUID: "u1", Deleted: true, Created: time.Now()})
+		w.raw(pod.Notice{ID: "c1", PodUID: "u1", Deleted: true, Created: time.Now()})
 		synctest.Wait()
 		w.expect(t, "ListPod u1")
 	})
@@ -71,10 +71,10 @@ func TestDeletionDuringPodRelistIsRelisted(t *testing.T) {
 		w.took()
 		w.takes("ListPod u1", 100*time.Millisecond)
 		w.put("u1", "c1", pod.Running, "s1", pod.Running)
-		w.raw(pod.Hint{ID: "c1", PodUID: "u1", State: pod.Running, Created: time.Now()})
+		w.raw(pod.Notice{ID: "c1", PodUID: "u1", State: pod.Running, Created: time.Now()})
 		time.Sleep(75 * time.Millisecond) // it has looked, and has not returned
 		w.put("u1", "s1", pod.Running)
-		w.raw(pod.Hint{ID: "c1", PodUID: "u1", Deleted: true, Created: time.Now()})
+		w.raw(pod.Notice{ID: "c1", PodUID: "u1", Deleted: true, Created: time.Now()})
 		time.Sleep(time.Second)
 		w.expect(t, "ListPod u1", "PodStatus u1", "ListPod u1", "PodStatus u1")
 		expectEvents(t, sub, "ContainerStarted c1 hint", "ContainerStarted s1 hint", "ContainerDied c1 hint", "ContainerRemoved c1 hint")

@@ -56,10 +56,10 @@ func (p *PLEG) listenOnce(ctx context.Context) (lived time.Duration, err error) 
 	broadcast := p.opts.Broadcasts(ctx)
 	began := p.opts.Now()
 	empty := true
-	err = p.rt.Hints(ctx, func() {
+	err = p.rt.Notices(ctx, func() {
 		began = p.opts.Now()
 		p.hintsOpened(began, broadcast)
-	}, func(h pod.Hint) {
+	}, func(h pod.Notice) {
 		empty = false
 		p.hinted(h)
 	})
@@ -87,7 +87,7 @@ func (p *PLEG) streamTried() {
 	}
 }
 
-func (p *PLEG) hinted(h pod.Hint) {
+func (p *PLEG) hinted(h pod.Notice) {
 	p.opts.Observer.Hinted(p.opts.Now().Sub(h.Created), p.inbox.addHint(h))
 }
 

@@ -44,7 +44,7 @@ func TestHintWithoutChangeReadsNoStatus(t *testing.T) {
 	bubble(t, Options{}, w, func(t *testing.T, p *PLEG, sub *Subscription) {
 		told(sub)
 		w.took()
-		w.raw(pod.Hint{ID: "s1", PodUID: "u1", Deleted: true, Created: time.Now()})
+		w.raw(pod.Notice{ID: "s1", PodUID: "u1", Deleted: true, Created: time.Now()})
 		synctest.Wait()
 		w.expect(t, "ListPod u1")
 		expectEvents(t, sub)
@@ -75,7 +75,7 @@ func TestDeletedContainerIsMappedToItsPod(t *testing.T) {
 		told(sub)
 		w.took()
 		w.put("u1", "s1", pod.Running)
-		w.raw(pod.Hint{ID: "c1", Deleted: true, Created: time.Now()})
+		w.raw(pod.Notice{ID: "c1", Deleted: true, Created: time.Now()})
 		synctest.Wait()
 		w.expect(t, "ListPod u1", "PodStatus u1")
 		expectEvents(t, sub, "ContainerRemoved c1 hint")

@@ -126,7 +126,7 @@ func (b *inbox) addReinspect(uid types.UID) {
 
 // addHint adds a hint, and reports whether its event was created before the stream was
 // opened.
-func (b *inbox) addHint(h pod.Hint) (backlog bool) {
+func (b *inbox) addHint(h pod.Notice) (backlog bool) {
 	b.update(func() {
 		backlog = !b.stream.open || h.Created.Before(b.stream.at)
 		old := b.content.hints[h.ID]

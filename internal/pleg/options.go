@@ -20,10 +20,10 @@ type Runtime interface {
 	ListPod(ctx context.Context, uid types.UID) (*pod.Pod, error)
 	// PodStatus reads the statuses of the sandboxes and containers that p names.
 	PodStatus(ctx context.Context, p *pod.Pod) (*pod.Status, error)
-	// Hints subscribes to the runtime's events, calls opened when it has, then
+	// Notices subscribes to the runtime's events, calls opened when it has, then
 	// each for every event, which never blocks. It returns when the stream
 	// ends; with an error that is errors.ErrUnsupported where there is none.
-	Hints(ctx context.Context, opened func(), each func(pod.Hint)) error
+	Notices(ctx context.Context, opened func(), each func(pod.Notice)) error
 }
 
 // Options of a PLEG. The zero value is the kubelet's behaviour: a relist

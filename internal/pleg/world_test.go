@@ -38,7 +38,7 @@ type world struct {
 }
 
 type hintStream struct {
-	each func(pod.Hint)
+	each func(pod.Notice)
 	end  chan error
 }
 
@@ -198,7 +198,7 @@ func copyOf(p *pod.Pod) *pod.Pod {
 	return &c
 }
 
-func (w *world) Hints(ctx context.Context, opened func(), each func(pod.Hint)) error {
+func (w *world) Notices(ctx context.Context, opened func(), each func(pod.Notice)) error {
 	w.mu.Lock()
 	if err := w.noEvents; err != nil {
 		w.mu.Unlock()
@@ -223,10 +223,10 @@ func (w *world) Hints(ctx context.Context, opened func(), each func(pod.Hint)) e
 
 // hint tells of an event now.
 func (w *world) hint(id string, uid types.UID) {
-	w.raw(pod.Hint{ID: id, PodUID: uid, Created: time.Now()})
+	w.raw(pod.Notice{ID: id, PodUID: uid, Created: time.Now()})
 }
 
-func (w *world) raw(h pod.Hint) {
+func (w *world) raw(h pod.Notice) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
 	w.mu.Lock()

@@ -29,6 +29,16 @@ func Ephemeral(c *v1.EphemeralContainer) *v1.Container {
 	return (*v1.Container)(&c.EphemeralContainerCommon)
 }
 
+// ContainerNamed returns the spec of the pod's container of a name, nil if there is none.
+func ContainerNamed(p *v1.Pod, name string) *v1.Container {
+	for c := range AllContainers(p) {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
 // Containers goes through the pod's init containers and then its containers,
 // each in the order of the spec.
 func Containers(p *v1.Pod) iter.Seq[*v1.Container] {

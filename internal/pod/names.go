@@ -40,7 +40,6 @@ const (
 	// OwnerAnnotation names the podctl instance that created the sandbox.
 	OwnerAnnotation = "podctl.io/owner"
 	// InstanceAnnotation is the unique id of that podctl process: see owner.Holder.
-	// Sandboxes that earlier versions created do not have it.
 	InstanceAnnotation = "podctl.io/instance"
 	// WorkloadAnnotation identifies the workload of which the pod is one, as
 	// KIND/NAMESPACE/NAME.

@@ -152,10 +152,10 @@ func (s *Status) AnyRunning() bool {
 	return false
 }
 
-// Hint is one event of the runtime's event stream, reduced to what podctl
+// Notice is one event of the runtime's event stream, reduced to what podctl
 // believes of it: that something happened to this container or sandbox. Where a
 // listing already shows State or something later, there is nothing to look for.
-type Hint struct {
+type Notice struct {
 	// ID is the container's or sandbox's id.
 	ID string
 	// PodUID is the pod's UID where the event carried it, else "".

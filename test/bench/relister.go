@@ -165,7 +165,7 @@ func (g gated) ListPods(ctx context.Context) ([]*pod.Pod, error) {
 	return g.Client.ListPods(ctx)
 }
 
-func (g gated) Hints(ctx context.Context, _ func(), _ func(pod.Hint)) error {
+func (g gated) Notices(ctx context.Context, _ func(), _ func(pod.Notice)) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -33,7 +33,7 @@ func WatchExits(ctx context.Context, client *cri.Client) *Exits {
 	if client.Connected().BroadcastsEvents() {
 		go func() {
 			defer close(ended)
-			_ = client.Hints(ctx, func() { close(opened) }, e.handleHint) // without events they are polled
+			_ = client.Notices(ctx, func() { close(opened) }, e.handleHint) // without events they are polled
 		}()
 		select {
 		case <-opened:
@@ -51,7 +51,7 @@ func WatchExits(ctx context.Context, client *cri.Client) *Exits {
 	return e
 }
 
-func (e *Exits) handleHint(h pod.Hint) {
+func (e *Exits) handleHint(h pod.Notice) {
 	if h.State == pod.Exited {
 		e.recordExit(h.ID, time.Now())
 	}

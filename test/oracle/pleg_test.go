@@ -210,7 +210,7 @@ func (r *plegRuntime) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, err
 	return st, nil
 }
 
-func (r *plegRuntime) Hints(context.Context, func(), func(pod.Hint)) error {
+func (r *plegRuntime) Notices(context.Context, func(), func(pod.Notice)) error {
 	return errors.ErrUnsupported
 }
 

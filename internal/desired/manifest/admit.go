@@ -16,20 +16,16 @@ import (
 )
 
 // Verdict says what follows from a finding about a pod and the objects beside it.
-type Verdict uint8
+type Verdict string
 
 const (
 	// Warn: worth knowing; the pod runs.
-	Warn Verdict = iota
+	Warn Verdict = "warn"
 	// Unresolved: a container of the pod cannot start until an object is declared.
-	Unresolved
+	Unresolved Verdict = "unresolved"
 	// Deny: the API server would not admit the pod, or podctl cannot run it as it was meant.
-	Deny
+	Deny Verdict = "deny"
 )
-
-func (v Verdict) String() string {
-	return [...]string{Warn: "warn", Unresolved: "unresolved", Deny: "deny"}[v]
-}
 
 // Finding is what an object beside a pod, or the lack of it, means for the pod.
 type Finding struct {

@@ -208,7 +208,7 @@ func admissionOfFiles(t *testing.T, documents []string) string {
 		if f.Line == 0 || f.File == "" {
 			t.Errorf("a finding without a line: %v", f)
 		}
-		text := problemText(f.Verdict.String(), f.Problem)
+		text := problemText(string(f.Verdict), f.Problem)
 		if lines = append(lines, text); f.Verdict == Deny {
 			denied = append(denied, text)
 		}

@@ -86,7 +86,7 @@ func TestWhatIsNotRecordedIsNotGone(t *testing.T) {
 		for name, err := range map[string]error{
 			"unknown container": second(client.ContainerStatus(ctx, "other")),
 			"a change":          client.StopContainer(ctx, container, time.Second),
-			"events":            client.Hints(ctx, nil, nil),
+			"events":            client.Notices(ctx, nil, nil),
 		} {
 			if !errors.Is(err, cri.ErrUnsupported) || errors.Is(err, cri.ErrNotFound) || !strings.Contains(err.Error(), "not recorded: ") {
 				n.t.Errorf("%s: %v", name, err)

@@ -41,6 +41,14 @@ func RunHook(ctx context.Context, x Execer, t Target, h *v1.LifecycleHandler) (H
 	}
 }
 
+// PreStop returns the preStop hook of a container, nil if it has none or is nil.
+func PreStop(c *v1.Container) *v1.LifecycleHandler {
+	if c == nil || c.Lifecycle == nil {
+		return nil
+	}
+	return c.Lifecycle.PreStop
+}
+
 // RunPreStop runs a preStop hook for at most grace and returns how long it took. A hook that
 // takes longer runs until stop is called. done gets its result, without the error of one that
 // was canceled.

@@ -42,8 +42,8 @@ func (e *StartError) Error() string {
 func (e *StartError) Unwrap() error { return e.err }
 
 // waiting returns why the container waits now.
-func (e *StartError) waiting() event.Waiting {
-	return event.Waiting{Reason: e.Reason, Message: e.Message, RetryAt: e.BackOff.RetryAt}
+func (e *StartError) waiting() event.ContainerWait {
+	return event.ContainerWait{Reason: e.Reason, Message: e.Message, RetryAt: e.BackOff.RetryAt}
 }
 
 // Layer returns the layer that the reason belongs to.

@@ -36,7 +36,7 @@ func (s *Syncer) failed(ctx context.Context, p *v1.Pod, reason, op string, layer
 // unstarted sends an event about a start that failed: e has its reason and
 // what else is known, w why the container waits now. The message is the
 // kubelet's.
-func (s *Syncer) unstarted(p *v1.Pod, e event.Event, w event.Waiting, format string, args ...any) {
+func (s *Syncer) unstarted(p *v1.Pod, e event.Event, w event.ContainerWait, format string, args ...any) {
 	e.Message, e.Waiting = fmt.Sprintf(format, args...), &w
 	e.Warning = e.Reason != event.BackOff || w.Reason != reasonImagePullBackOff // as the kubelet has it
 	s.opt.Host.Event(p, e)

@@ -32,7 +32,7 @@ func (r *run) postStart(ctx context.Context, c *v1.Container, id string) *StartE
 		return failed
 	}
 	r.opt.Host.Event(r.p, event.Event{
-		Container: c.Name, Warning: true, Reason: event.FailedPostStart, Message: "PostStartHook failed",
+		Container: c.Name, Warning: true, Reason: event.FailedPostStartHook, Message: "PostStartHook failed",
 		Failure: &event.Failure{Op: opSync, Layer: event.LayerHook, Text: failed.Message},
 	})
 	if err := r.killContainer(ctx, kill{
@@ -64,7 +64,7 @@ func hookMessage(p *v1.Pod, c *v1.Container, h *v1.LifecycleHandler, output []by
 // fellBack reports a hook that asked for HTTPS and was answered in HTTP.
 func (s *Syncer) fellBack(p *v1.Pod, ran handler.HookResult) {
 	if ran.Fallback != "" {
-		s.warn(p, "", event.HTTPFallback, "request to HTTPS lifecycle hook %s got HTTP response, retry with HTTP succeeded", ran.Fallback)
+		s.warn(p, "", event.LifecycleHTTPFallback, "request to HTTPS lifecycle hook %s got HTTP response, retry with HTTP succeeded", ran.Fallback)
 	}
 }
 

@@ -19,7 +19,7 @@ func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*pod.Image, *St
 	fail := func(kind, reason, message string, err error) (*pod.Image, *StartError) {
 		if ctx.Err() == nil {
 			r.unstarted(r.p, event.Event{Container: c.Name, Reason: kind, Image: &event.Image{Name: c.Image}},
-				event.Waiting{Reason: reason, Message: message}, "%s", message)
+				event.ContainerWait{Reason: reason, Message: message}, "%s", message)
 		}
 		return nil, &StartError{Container: c.Name, Reason: reason, Message: message, err: err}
 	}
@@ -39,7 +39,7 @@ func (r *run) ensureImage(ctx context.Context, c *v1.Container) (*pod.Image, *St
 			})
 			return image, nil
 		case c.ImagePullPolicy == v1.PullNever:
-			return fail(event.ErrNeverPull, reasonErrNeverPull,
+			return fail(event.ErrImageNeverPull, reasonErrNeverPull,
 				fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image), nil)
 		}
 	}
@@ -55,7 +55,7 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 			message += ": " + last
 		}
 		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.BackOff, Image: &event.Image{Name: c.Image}},
-			event.Waiting{Reason: reasonImagePullBackOff, Message: message, RetryAt: until}, "%s", text)
+			event.ContainerWait{Reason: reasonImagePullBackOff, Message: message, RetryAt: until}, "%s", text)
 		return nil, &StartError{Container: c.Name, Reason: reasonImagePullBackOff, Message: message, BackOff: BackOff{RetryAt: until}}
 	}
 	delete(r.m.pullError, name)
@@ -75,7 +75,7 @@ func (r *run) pull(ctx context.Context, c *v1.Container, name string) (*pod.Imag
 		}
 		if ctx.Err() == nil {
 			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed, Image: &event.Image{Name: c.Image}},
-				event.Waiting{Reason: reason, Message: text}, "Failed to pull image %q: %s", c.Image, message(err))
+				event.ContainerWait{Reason: reason, Message: text}, "Failed to pull image %q: %s", c.Image, message(err))
 			r.m.pull.Next(name, r.opt.Now(), r.opt.Now())
 			r.m.pullError[name] = reason + ": " + text
 			r.pullFailed = r.pullFailed || reason == reasonErrImagePull

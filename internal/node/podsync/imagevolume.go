@@ -56,7 +56,7 @@ func (r *run) imagesMounted(ctx context.Context, c *v1.Container) *StartError {
 		of.Container = c.Name
 		last = &of
 		if ctx.Err() == nil {
-			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.Waiting{Reason: of.Reason}, "Error: %s", of.Reason)
+			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.ContainerWait{Reason: of.Reason}, "Error: %s", of.Reason)
 		}
 	}
 	return last

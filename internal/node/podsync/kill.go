@@ -1,6 +1,7 @@
 package podsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (s *Syncer) killContainer(ctx context.Context, k kill) error {
 	if k.grace != nil {
 		left = *k.grace
 	}
-	if hook := preStop(c); hook != nil && left > 0 && k.m.beginHook(k.id) {
+	if hook := handler.PreStop(c); hook != nil && left > 0 && k.m.beginHook(k.id) {
 		took, stop := s.preStop(ctx, k, hook, time.Duration(left)*time.Second)
 		defer stop()
 		left -= int64(took / time.Second)
@@ -161,7 +162,7 @@ func (s *Syncer) preStop(ctx context.Context, k kill, hook *v1.LifecycleHandler,
 	took, stop = handler.RunPreStop(ctx, s.opt.Runtime, target, hook, grace, func(ran handler.HookResult, err error) {
 		s.fellBack(k.p, ran)
 		if err != nil {
-			s.warn(k.p, k.name, event.FailedPreStop, "PreStopHook failed")
+			s.warn(k.p, k.name, event.FailedPreStopHook, "PreStopHook failed")
 			s.opt.Log.Warn("preStop hook failed", "container", k.name, "uid", k.p.UID, "err", s.maskOf(k.p.UID).Error(err))
 		}
 	})
@@ -195,22 +196,10 @@ func gracePeriod(p *v1.Pod, c *v1.Container, reason KillReason) int64 {
 	return *p.Spec.TerminationGracePeriodSeconds
 }
 
-func preStop(c *v1.Container) *v1.LifecycleHandler {
-	if c.Lifecycle == nil {
-		return nil
-	}
-	return c.Lifecycle.PreStop
-}
-
-// containerOf returns the spec of the pod's container, one with nothing but a name
-// if the pod has none: it is stopped as well.
+// containerOf returns the container's spec. For a container that the manifest does not
+// name it returns a spec with only the name, so that it can be stopped too.
 func containerOf(p *v1.Pod, name string) *v1.Container {
-	for c := range pod.AllContainers(p) {
-		if c.Name == name {
-			return c
-		}
-	}
-	return &v1.Container{Name: name}
+	return cmp.Or(pod.ContainerNamed(p, name), &v1.Container{Name: name})
 }
 
 func withoutNil(errs []error) []error {

@@ -41,7 +41,7 @@ func (r *run) credentials(ctx context.Context, image string) ([]*runtimeapi.Auth
 // could not be pulled (SyncPod in pkg/kubelet/kubelet.go).
 func (r *run) reportMissingSecrets() {
 	if r.pullFailed && len(r.missingSecrets) > 0 {
-		r.warn(r.p, "", event.NoPullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(r.missingSecrets, ", "))
+		r.warn(r.p, "", event.FailedToRetrieveImagePullSecret, "Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(r.missingSecrets, ", "))
 	}
 }
 

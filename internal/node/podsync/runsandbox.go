@@ -37,12 +37,12 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 	}
 	_, cut := render.PodDNS(r.p, node)
 	for _, warning := range cut {
-		r.warn(r.p, "", event.DNSForming, "%s", warning)
+		r.warn(r.p, "", event.DNSConfigForming, "%s", warning)
 	}
 	err = r.runSandbox(ctx)
 	r.m.sandboxFailure = event.At(event.LayerSandbox, err)
 	if err != nil {
-		r.failed(ctx, r.p, event.FailedSandbox, opSync, event.LayerSandbox, err, "Failed to create pod sandbox: %s", cause(err))
+		r.failed(ctx, r.p, event.FailedCreatePodSandBox, opSync, event.LayerSandbox, err, "Failed to create pod sandbox: %s", cause(err))
 		return r.m.sandboxFailure
 	}
 	if pod.IsHostNetwork(r.p) {
@@ -55,7 +55,7 @@ func (r *run) ensureSandbox(ctx context.Context) error {
 		Sandboxes: []*pod.Sandbox{{ID: r.sandboxID, Attempt: r.sandbox.Metadata.Attempt, State: pod.Running}},
 	})
 	if err != nil {
-		r.failed(ctx, r.p, event.FailedStatus, opSync, event.LayerStatus, err, "Unable to get pod sandbox status: %v", err)
+		r.failed(ctx, r.p, event.FailedPodSandBoxStatus, opSync, event.LayerStatus, err, "Unable to get pod sandbox status: %v", err)
 		return event.At(event.LayerStatus, fmt.Errorf("read sandbox: %w", err))
 	}
 	r.ips = st.IPs

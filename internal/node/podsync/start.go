@@ -48,7 +48,7 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 	image, failed := r.ensureImage(ctx, c)
 	if failed != nil {
 		if ctx.Err() == nil {
-			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.Waiting{Reason: failed.Reason}, "Error: %s", failed.Reason)
+			r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.ContainerWait{Reason: failed.Reason}, "Error: %s", failed.Reason)
 		}
 		return failed
 	}
@@ -67,7 +67,7 @@ func (r *run) tryStart(ctx context.Context, start Start) *StartError {
 	leave()
 	if err != nil {
 		text := replaceID(message(err), id, c.Name)
-		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.Waiting{Reason: reasonRun, Message: text}, "Error: %s", text)
+		r.unstarted(r.p, event.Event{Container: c.Name, Reason: event.Failed}, event.ContainerWait{Reason: reasonRun, Message: text}, "Error: %s", text)
 		return &StartError{Container: c.Name, Reason: reasonRun, Message: message(err), err: err}
 	}
 	r.normal(r.p, c.Name, event.Started, "Container started")

@@ -160,7 +160,7 @@ func (r *run) prepare(ctx context.Context) error {
 		}
 	}
 	if err := r.opt.Cgroups.Ensure(ctx, r.p); err != nil {
-		r.failed(ctx, r.p, event.FailedCgroup, opSync, event.LayerCgroup, err, "unable to ensure pod container exists: %v", err)
+		r.failed(ctx, r.p, event.FailedCreatePodContainer, opSync, event.LayerCgroup, err, "unable to ensure pod container exists: %v", err)
 		return event.At(event.LayerCgroup, fmt.Errorf("make pod cgroup: %w", err))
 	}
 	if err := os.MkdirAll(r.opt.Node.LogDirectory(r.p), 0o755); err != nil {

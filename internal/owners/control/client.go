@@ -75,8 +75,7 @@ func FindInstances(dir string, dial Dialer) (living []owner.Holder, clients []*C
 type Process struct {
 	// Name is the instance under which the process owns pods.
 	Name string
-	// ID is unique to the process (see owner.Holder): "" until it has answered, and of
-	// earlier versions.
+	// ID is unique to the process (see owner.Holder): "" until it has answered.
 	ID string
 	// Socket is the path of its control socket.
 	Socket string
@@ -126,7 +125,7 @@ func (c *Client) Process() Process {
 }
 
 // Settled reports whether the process knew all pods that it owns when it answered last:
-// see Host. Processes of earlier versions do not say it.
+// see Host.
 func (c *Client) Settled() bool { return c.settled.Load() }
 
 // Get returns the body of a path such as /metrics or /healthz. An answer other than 200 is

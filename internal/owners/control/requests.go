@@ -50,7 +50,6 @@ func (c *Client) Pod(ctx context.Context, uid types.UID) (*v1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A podctl of an earlier version answers with all pods.
 	for i := range list.Items {
 		if list.Items[i].UID == uid {
 			return &list.Items[i], nil

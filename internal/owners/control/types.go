@@ -1,8 +1,6 @@
 package control
 
 import (
-	"cmp"
-	"encoding/json"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -61,22 +59,6 @@ type Worker struct {
 	StopRequested    time.Time `json:"stopRequested,omitzero"`     // of a terminating pod
 	GraceSeconds     int64     `json:"graceSeconds,omitempty"`     // of a terminating pod
 	GraceLeftSeconds *int64    `json:"graceLeftSeconds,omitempty"` // of a terminating pod, negative once the grace period is exceeded
-}
-
-// UnmarshalJSON also reads what podctl processes of earlier versions send: they call
-// podPhase status, and podStatus display.
-func (w *Worker) UnmarshalJSON(data []byte) error {
-	type worker Worker
-	read := struct {
-		*worker
-		Status  v1.PodPhase `json:"status"`
-		Display string      `json:"display"`
-	}{worker: (*worker)(w)}
-	if err := json.Unmarshal(data, &read); err != nil {
-		return err
-	}
-	w.PodPhase, w.PodStatus = cmp.Or(w.PodPhase, read.Status), cmp.Or(w.PodStatus, read.Display)
-	return nil
 }
 
 // Terminating reports whether the pod is terminating: asked to stop, and not yet

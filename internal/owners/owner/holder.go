@@ -14,7 +14,7 @@ type Holder struct {
 	// Name is the name of the instance, "" in the moment before it is written.
 	Name string `json:"-"`
 	// ID is unique to the process: no other process of this or another boot has it.
-	// It is "" in files of podctl versions that had none.
+	// It is "" in the moment before it is written.
 	ID string `json:"id,omitempty"`
 	// Runtime is the runtime that it uses: in the lock of the instance only.
 	Runtime Runtime `json:"runtime,omitzero"`
@@ -32,7 +32,7 @@ func newHolder(name string, runtime Runtime, procs proc.FS) Holder {
 }
 
 // Is reports whether the holder is the process of an id and, where one of both
-// is of a podctl version without ids, the instance of a name.
+// is not known yet, the instance of a name.
 func (h Holder) Is(name, id string) bool {
 	if h.ID == "" || id == "" {
 		return h.Name == name
@@ -41,7 +41,7 @@ func (h Holder) Is(name, id string) bool {
 }
 
 // text is the content of a lock file: the name, and the rest as JSON in the second
-// line, which earlier versions do not have.
+// line.
 func (h Holder) text() string {
 	b, err := json.Marshal(h)
 	if err != nil {
@@ -55,7 +55,7 @@ func parseHolder(text string) Holder {
 	name, rest, _ := strings.Cut(text, "\n")
 	h := Holder{}
 	if json.Unmarshal([]byte(rest), &h) != nil {
-		h = Holder{} // being written, or of an earlier version
+		h = Holder{} // being written
 	}
 	h.Name = strings.TrimSpace(name)
 	return h

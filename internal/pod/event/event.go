@@ -38,7 +38,7 @@ type Event struct {
 	Image *Image `json:"image,omitempty"`
 	// Waiting is why a container waits because of the event, as its status shows
 	// it. nil for an event that is not about a start that failed.
-	Waiting *Waiting `json:"waiting,omitempty"`
+	Waiting *ContainerWait `json:"waiting,omitempty"`
 	// Stop is how the pod is being stopped: Terminating.
 	Stop *Stop `json:"stop,omitempty"`
 	// Eviction is why the pod is terminated for good: Evicted, and Preempting of

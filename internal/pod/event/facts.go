@@ -58,8 +58,8 @@ type Image struct {
 	Size uint64 `json:"sizeBytes,omitempty"`
 }
 
-// Waiting is why a container waits.
-type Waiting struct {
+// ContainerWait is why a container waits.
+type ContainerWait struct {
 	// Reason is as the container's status shows it: CrashLoopBackOff,
 	// ErrImagePull, CreateContainerConfigError, …
 	Reason string `json:"reason"`

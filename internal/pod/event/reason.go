@@ -3,34 +3,34 @@ package event
 // The kubelet's reasons (pkg/kubelet/events/event.go and, for those of the
 // status, pkg/kubelet).
 const (
-	Pulling          = "Pulling"
-	Pulled           = "Pulled"
-	Created          = "Created"
-	Started          = "Started"
-	Killing          = "Killing"
-	BackOff          = "BackOff"
-	Failed           = "Failed"
-	InspectFailed    = "InspectFailed"
-	NoPullSecret     = "FailedToRetrieveImagePullSecret"
-	ErrNeverPull     = "ErrImageNeverPull"
-	FailedKillPod    = "FailedKillPod"
-	FailedMount      = "FailedMount"
-	FailedCgroup     = "FailedCreatePodContainer"
-	SandboxChanged   = "SandboxChanged"
-	FailedSandbox    = "FailedCreatePodSandBox"
-	DNSForming       = "DNSConfigForming"
-	FailedStatus     = "FailedPodSandBoxStatus"
-	NetworkNotReady  = "NetworkNotReady"
-	FailedPostStart  = "FailedPostStartHook"
-	FailedPreStop    = "FailedPreStopHook"
-	HTTPFallback     = "LifecycleHTTPFallback"
-	DeadlineExceeded = "DeadlineExceeded"
-	Unhealthy        = "Unhealthy"
-	ResizeStarted    = "ResizeStarted"
-	ResizeDeferred   = "ResizeDeferred"
-	ResizeCompleted  = "ResizeCompleted"
-	ResizeError      = "ResizeError"
-	ProbeWarning     = "ProbeWarning"
+	Pulling                         = "Pulling"
+	Pulled                          = "Pulled"
+	Created                         = "Created"
+	Started                         = "Started"
+	Killing                         = "Killing"
+	BackOff                         = "BackOff"
+	Failed                          = "Failed"
+	InspectFailed                   = "InspectFailed"
+	FailedToRetrieveImagePullSecret = "FailedToRetrieveImagePullSecret"
+	ErrImageNeverPull               = "ErrImageNeverPull"
+	FailedKillPod                   = "FailedKillPod"
+	FailedMount                     = "FailedMount"
+	FailedCreatePodContainer        = "FailedCreatePodContainer"
+	SandboxChanged                  = "SandboxChanged"
+	FailedCreatePodSandBox          = "FailedCreatePodSandBox"
+	DNSConfigForming                = "DNSConfigForming"
+	FailedPodSandBoxStatus          = "FailedPodSandBoxStatus"
+	NetworkNotReady                 = "NetworkNotReady"
+	FailedPostStartHook             = "FailedPostStartHook"
+	FailedPreStopHook               = "FailedPreStopHook"
+	LifecycleHTTPFallback           = "LifecycleHTTPFallback"
+	DeadlineExceeded                = "DeadlineExceeded"
+	Unhealthy                       = "Unhealthy"
+	ResizeStarted                   = "ResizeStarted"
+	ResizeDeferred                  = "ResizeDeferred"
+	ResizeCompleted                 = "ResizeCompleted"
+	ResizeError                     = "ResizeError"
+	ProbeWarning                    = "ProbeWarning"
 	// FailedSync: the pod's status in the runtime cannot be read.
 	FailedSync = "FailedSync"
 	// Preempting: the pod waits for its victims to make room; of a victim, that
@@ -59,17 +59,17 @@ const (
 	Running = "Running"
 	// Exited: the container's process has ended.
 	Exited = "Exited"
-	// RestartingAll: all containers are removed and started again, as a restart
+	// RestartingAllContainers: all containers are removed and started again, as a restart
 	// rule of one of them asks for.
-	RestartingAll = "RestartingAllContainers"
+	RestartingAllContainers = "RestartingAllContainers"
 	// Ready: all containers are ready.
 	Ready = "Ready"
 	// NotReady: a container is no longer ready, by its probe.
 	NotReady = "NotReady"
 	// Ended: the pod's phase is final.
 	Ended = "Ended"
-	// Delayed: the pod cannot start for as long as Message is true; it is retried.
-	Delayed = "Waiting"
+	// Waiting: the pod cannot start for as long as Message is true; it is retried.
+	Waiting = "Waiting"
 	// Terminating: the pod was asked to stop.
 	Terminating = "Terminating"
 	// Stopped: nothing of the pod runs any more.
@@ -79,15 +79,15 @@ const (
 	// RuntimeDown and RuntimeUp: the runtime stopped answering, and answers again.
 	RuntimeDown = "RuntimeDown"
 	RuntimeUp   = "RuntimeUp"
-	// LogDirFull: the file system of the log directory is full, so that what
+	// LogDirectoryFull: the file system of the log directory is full, so that what
 	// containers write is lost.
-	LogDirFull = "LogDirectoryFull"
+	LogDirectoryFull = "LogDirectoryFull"
 	// FailedLogRotation: the container's log cannot be rotated or reopened.
 	FailedLogRotation = "FailedLogRotation"
-	// RunDirLost and RunDirRestored: the locks in the run directory were deleted and
+	// RunDirectoryLost and RunDirectoryRestored: the locks in the run directory were deleted and
 	// could not be taken again, and were taken again.
-	RunDirLost     = "RunDirectoryLost"
-	RunDirRestored = "RunDirectoryRestored"
+	RunDirectoryLost     = "RunDirectoryLost"
+	RunDirectoryRestored = "RunDirectoryRestored"
 	// EventsDropped: events could not be recorded in the journal.
 	EventsDropped = "EventsDropped"
 )

@@ -15,7 +15,7 @@ func (e *Event) Text() string {
 	switch {
 	case e.Reason == Killing && e.Probe != nil:
 		return e.Message + ": " + e.Probe.Text()
-	case e.Reason == FailedPostStart && e.Failure != nil:
+	case e.Reason == FailedPostStartHook && e.Failure != nil:
 		return e.Failure.Text // which hook, and how
 	case e.Reason == NodePorts && e.HostPort != nil:
 		return e.Message + ": " + e.HostPort.Text()
@@ -35,7 +35,7 @@ func (e *Event) Text() string {
 		if e.Exit != nil {
 			return e.Container + " " + e.Exit.Text()
 		}
-	case RestartingAll:
+	case RestartingAllContainers:
 		return "a restart rule asks for it: all containers are restarted"
 	case Ready:
 		return "all containers are ready"
@@ -62,19 +62,19 @@ func (e *Event) Text() string {
 		return text
 	case RuntimeUp:
 		return "the runtime answers again"
-	case LogDirFull:
+	case LogDirectoryFull:
 		return "the file system of the log directory is full: what containers write is lost"
 	case FailedLogRotation:
 		if e.Failure != nil {
 			return e.Failure.Text
 		}
-	case RunDirLost:
+	case RunDirectoryLost:
 		text := "the locks in the run directory were deleted and cannot be restored"
 		if e.Failure != nil {
 			text += ": " + e.Failure.Text
 		}
 		return text
-	case RunDirRestored:
+	case RunDirectoryRestored:
 		return "the locks in the run directory were deleted, and are restored"
 	case EventsDropped:
 		return fmt.Sprintf("events that could not be recorded: %d", e.Count)

@@ -77,8 +77,8 @@ func TestKillTextNamesProbe(t *testing.T) {
 			Probe: &Probe{Type: LivenessProbe, Result: ProbeFailed, Failures: 3, Output: "HTTP probe failed with statuscode: 500"}},
 			"Container web failed liveness probe, will be restarted: liveness failed 3 times: HTTP probe failed with statuscode: 500"},
 		{Event{Reason: Killing, Message: "Stopping container web"}, "Stopping container web"},
-		{Event{Reason: FailedPostStart, Message: "PostStartHook failed", Failure: &Failure{Text: "Exec lifecycle hook ([false]) failed"}}, "Exec lifecycle hook ([false]) failed"},
-		{Event{Reason: FailedPostStart, Message: "PostStartHook failed"}, "PostStartHook failed"},
+		{Event{Reason: FailedPostStartHook, Message: "PostStartHook failed", Failure: &Failure{Text: "Exec lifecycle hook ([false]) failed"}}, "Exec lifecycle hook ([false]) failed"},
+		{Event{Reason: FailedPostStartHook, Message: "PostStartHook failed"}, "PostStartHook failed"},
 	} {
 		if got := c.event.Text(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

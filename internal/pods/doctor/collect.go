@@ -99,10 +99,10 @@ func probeEvents(ctx context.Context, client *cri.Client) (probed bool, err erro
 	ctx, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
 	opened := false
-	err = client.Hints(ctx, func() {
+	err = client.Notices(ctx, func() {
 		opened = true
 		time.AfterFunc(quiet, cancel)
-	}, func(pod.Hint) {})
+	}, func(pod.Notice) {})
 	if opened && ctx.Err() != nil {
 		return true, nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/handler"
 	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/pod"
@@ -137,10 +137,14 @@ func (r *Restarter) checkRestarts(object *v1.Pod, c *pod.Container, name string)
 // in whole seconds as a kubelet does. A hook that takes longer ends with the container.
 func (r *Restarter) stop(ctx context.Context, object *v1.Pod, c *pod.Container) error {
 	grace := r.grace(ctx, object, c)
-	if hook := preStop(object, c.Name); hook != nil && grace > 0 {
-		target := handler.Target{ContainerID: c.ID, Container: containerOf(object, c.Name), PodIP: object.Status.PodIP}
+	var spec *v1.Container // nil if the kubelet does not show it
+	if object != nil {
+		spec = pod.ContainerNamed(object, c.Name)
+	}
+	if hook := handler.PreStop(spec); hook != nil && grace > 0 {
+		target := handler.Target{ContainerID: c.ID, Container: spec, PodIP: object.Status.PodIP}
 		r.Log.Info("run preStop hook", "container", c.Name, "id", pod.ShortID(c.ID))
-		took, end := handler.RunPreStop(ctx, execer{r.Client}, target, hook, grace, func(_ handler.HookResult, err error) {
+		took, end := handler.RunPreStop(ctx, node.SyncRuntime{Client: r.Client}, target, hook, grace, func(_ handler.HookResult, err error) {
 			if err != nil { // its output may hold secrets and is not shown
 				r.Log.Warn("preStop hook failed", "container", c.Name, "err", err)
 			}
@@ -170,33 +174,4 @@ func (r *Restarter) grace(ctx context.Context, object *v1.Pod, c *pod.Container)
 		return v1.DefaultTerminationGracePeriodSeconds * time.Second
 	}
 	return *created.Grace
-}
-
-func preStop(p *v1.Pod, name string) *v1.LifecycleHandler {
-	if c := containerOf(p, name); c != nil && c.Lifecycle != nil {
-		return c.Lifecycle.PreStop
-	}
-	return nil
-}
-
-// containerOf returns the spec of a container, nil if it is not known.
-func containerOf(p *v1.Pod, name string) *v1.Container {
-	if p == nil {
-		return nil
-	}
-	for c := range pod.Containers(p) {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
-}
-
-// execer is a client in the form that hooks ask for.
-type execer struct{ client *cri.Client }
-
-// Exec implements handler.Execer.
-func (x execer) Exec(ctx context.Context, id string, command []string, timeout time.Duration) (output []byte, exitCode int32, err error) {
-	res, err := x.client.ExecSync(ctx, id, command, timeout)
-	return append(res.Stdout, res.Stderr...), res.ExitCode, err
 }

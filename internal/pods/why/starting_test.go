@@ -175,7 +175,7 @@ func TestJudge(t *testing.T) {
 		{"a hook of a kubelet's pod", placed(view.Container{State: view.Running, StartedAt: ago(9), PostStart: "exec sleep 60", Starting: true, Ready: &no}),
 			StepHook, LayerHook, Observed, "c: postStart hook exec sleep 60 has been in progress for 9s", "podctl exec default/web/c -- ps"},
 		{"a hook that failed", with(placed(exited(CauseStop, 137, "Error", "")), func(f *view.Pod) {
-			f.Events = []view.Event{{Time: ago(11), Reason: event.FailedPostStart, Container: "c", Message: "exited with 4"}}
+			f.Events = []view.Event{{Time: ago(11), Reason: event.FailedPostStartHook, Container: "c", Message: "exited with 4"}}
 		}), StepHook, LayerHook, Observed, "c: FailedPostStartHook: exited with 4", "podctl logs default/web/c"},
 		{"out of memory", placed(exited(CauseOOM, 137, "OOMKilled", "")),
 			StepRestart, LayerKernel, Observed, "c: exited 137 after 2s: why, 10s ago", "podctl top containers default/web"},

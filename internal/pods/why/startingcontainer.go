@@ -34,7 +34,7 @@ func failedHook(v *facts) finding {
 	if end := v.end(); end != nil && c.State != view.Running {
 		from, to = end.StartedAt, end.FinishedAt
 	}
-	e, failed := v.event(event.FailedPostStart, from, to)
+	e, failed := v.event(event.FailedPostStartHook, from, to)
 	if !failed || from.IsZero() {
 		return finding{}
 	}

@@ -47,7 +47,7 @@ func (e Entry) line() []byte {
 func (e Entry) truncated(limit int) Entry {
 	e.Message = truncate(e.Message, limit)
 	e.Exit = changed(e.Exit, func(x *event.Exit) { x.Message = truncate(x.Message, limit) })
-	e.Waiting = changed(e.Waiting, func(w *event.Waiting) { w.Message = truncate(w.Message, limit) })
+	e.Waiting = changed(e.Waiting, func(w *event.ContainerWait) { w.Message = truncate(w.Message, limit) })
 	e.Probe = changed(e.Probe, func(p *event.Probe) { p.Output = truncate(p.Output, limit) })
 	e.Failure = changed(e.Failure, func(f *event.Failure) { f.Text = truncate(f.Text, limit) })
 	e.End = changed(e.End, func(x *event.End) { x.Message = truncate(x.Message, limit) })

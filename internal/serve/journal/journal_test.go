@@ -232,7 +232,7 @@ func TestLongFactsAreCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := Dir(t.TempDir())
 			ev := happened(1, long)
-			ev.Exit, ev.Waiting, ev.Probe = &event.Exit{Message: long}, &event.Waiting{Message: long}, &event.Probe{Output: long}
+			ev.Exit, ev.Waiting, ev.Probe = &event.Exit{Message: long}, &event.ContainerWait{Message: long}, &event.Probe{Output: long}
 			ev.Failure, ev.End = &event.Failure{Text: long}, &event.End{Message: long}
 			put(dir, "agent", ev)
 			r := NewReader(dir)

@@ -16,9 +16,9 @@ import (
 
 // ownReasons are those of podctl's events that no kubelet sends.
 var ownReasons = []string{
-	event.SandboxReady, event.FailedUnmount, event.Starting, event.Adopted, event.Running, event.Exited, event.RestartingAll, event.Ready,
-	event.NotReady, event.Ended, event.Delayed, event.Terminating, event.Stopped, event.Removed, event.RuntimeDown, event.RuntimeUp,
-	event.LogDirFull, event.FailedLogRotation, event.RunDirLost, event.RunDirRestored, event.EventsDropped,
+	event.SandboxReady, event.FailedUnmount, event.Starting, event.Adopted, event.Running, event.Exited, event.RestartingAllContainers, event.Ready,
+	event.NotReady, event.Ended, event.Waiting, event.Terminating, event.Stopped, event.Removed, event.RuntimeDown, event.RuntimeUp,
+	event.LogDirectoryFull, event.FailedLogRotation, event.RunDirectoryLost, event.RunDirectoryRestored, event.EventsDropped,
 }
 
 // copyEvents sends podctl's events to the API server as a kubelet does, until ctx ends.

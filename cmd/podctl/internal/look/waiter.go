@@ -158,7 +158,7 @@ func (w *waiter) changes(ctx context.Context) <-chan struct{} {
 		}
 	}
 	if client := w.session.Client; client.Connected().BroadcastsEvents() {
-		go func() { _ = client.Hints(ctx, notify, func(pod.Hint) { notify() }) }() // relists see what events do not tell
+		go func() { _ = client.Notices(ctx, notify, func(pod.Notice) { notify() }) }() // relists see what events do not tell
 	}
 	go func() {
 		ticks := time.NewTicker(relistPeriod)

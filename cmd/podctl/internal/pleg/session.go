@@ -111,10 +111,10 @@ type politeRuntime struct {
 // errNoSubscription is why there are no hints with --source relist.
 var errNoSubscription = fmt.Errorf("--source relist: %w", errors.ErrUnsupported)
 
-// Hints subscribes unless the user forbids it, or the runtime delivers each
+// Notices subscribes unless the user forbids it, or the runtime delivers each
 // event to one subscriber only. The version is read each time, because the
 // runtime may have been upgraded.
-func (r politeRuntime) Hints(ctx context.Context, opened func(), each func(pod.Hint)) error {
+func (r politeRuntime) Notices(ctx context.Context, opened func(), each func(pod.Notice)) error {
 	if r.source == sourceRelist {
 		return errNoSubscription
 	}
@@ -125,7 +125,7 @@ func (r politeRuntime) Hints(ctx context.Context, opened func(), each func(pod.H
 	if !v.BroadcastsEvents() {
 		return &unsharedError{v}
 	}
-	return r.Client.Hints(ctx, opened, each)
+	return r.Client.Notices(ctx, opened, each)
 }
 
 // unsharedError reports that podctl does not subscribe to the runtime's events.

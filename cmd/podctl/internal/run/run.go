@@ -45,7 +45,7 @@ const (
 
 // runData are the types that run and agent print.
 var runData = []any{
-	runview.RunLine{}, runview.ContainerLine{}, event.Exit{}, event.Image{}, event.Waiting{}, event.Stop{}, event.Eviction{}, event.HostPort{}, event.Probe{}, event.Unready{}, event.Failure{},
+	runview.RunLine{}, runview.ContainerLine{}, event.Exit{}, event.Image{}, event.ContainerWait{}, event.Stop{}, event.Eviction{}, event.HostPort{}, event.Probe{}, event.Unready{}, event.Failure{},
 }
 
 func runCommand(e *shell.Env) *cmdline.Command {

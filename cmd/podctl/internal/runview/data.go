@@ -35,17 +35,17 @@ type RunLine struct {
 	State string `json:"state,omitempty"`
 
 	// The facts of an event, as its reason has them.
-	Exit      *event.Exit     `json:"exit,omitempty"`      // Exited: how the container's process ended
-	Image     *event.Image    `json:"image,omitempty"`     // Pulling, Pulled, and a pull that failed
-	Waiting   *event.Waiting  `json:"waiting,omitempty"`   // a start that failed: why the container waits
-	Stop      *event.Stop     `json:"stop,omitempty"`      // Terminating: why, and with which grace period
-	Eviction  *event.Eviction `json:"eviction,omitempty"`  // Evicted, and Preempting of the pod that gives way
-	Victims   []string        `json:"victims,omitempty"`   // Preempting: the pods that give way to this one
-	HostPort  *event.HostPort `json:"hostPort,omitempty"`  // NodePorts, Waiting, and a pod that a host port keeps from running: the port, and the pod that has it
-	Probe     *event.Probe    `json:"probe,omitempty"`     // Unhealthy, ProbeWarning
-	Failure   *event.Failure  `json:"failure,omitempty"`   // what failed, and in which layer
-	Addresses []string        `json:"addresses,omitempty"` // SandboxReady: the pod's; none on the host's network
-	Adoption  event.Adoption  `json:"adoption,omitempty"`  // Adopted: continues, stays-stopped, restarts, stays-ended
+	Exit      *event.Exit          `json:"exit,omitempty"`      // Exited: how the container's process ended
+	Image     *event.Image         `json:"image,omitempty"`     // Pulling, Pulled, and a pull that failed
+	Waiting   *event.ContainerWait `json:"waiting,omitempty"`   // a start that failed: why the container waits
+	Stop      *event.Stop          `json:"stop,omitempty"`      // Terminating: why, and with which grace period
+	Eviction  *event.Eviction      `json:"eviction,omitempty"`  // Evicted, and Preempting of the pod that gives way
+	Victims   []string             `json:"victims,omitempty"`   // Preempting: the pods that give way to this one
+	HostPort  *event.HostPort      `json:"hostPort,omitempty"`  // NodePorts, Waiting, and a pod that a host port keeps from running: the port, and the pod that has it
+	Probe     *event.Probe         `json:"probe,omitempty"`     // Unhealthy, ProbeWarning
+	Failure   *event.Failure       `json:"failure,omitempty"`   // what failed, and in which layer
+	Addresses []string             `json:"addresses,omitempty"` // SandboxReady: the pod's; none on the host's network
+	Adoption  event.Adoption       `json:"adoption,omitempty"`  // Adopted: continues, stays-stopped, restarts, stays-ended
 
 	Stream string `json:"stream,omitempty"` // of a log line: stdout, stderr
 	Text   string `json:"text,omitempty"`   // of a log line; a byte that is no UTF-8 becomes U+FFFD

@@ -51,7 +51,7 @@ func TestJSONLineFields(t *testing.T) {
 		{"note", func(p *dataPrinter) { p.Note("two\nlines") },
 			object{"time": "2026-03-01T12:00:00Z", "type": "note", "message": "two\nlines"}},
 		{"event", func(p *dataPrinter) {
-			p.Event(at(time.Second, event.Event{Reason: event.Exited, Container: "c", Exit: &event.Exit{Code: 137, Signal: 9}, Waiting: &event.Waiting{Reason: "CrashLoopBackOff"}, Warning: true, Phase: v1.PodFailed}))
+			p.Event(at(time.Second, event.Event{Reason: event.Exited, Container: "c", Exit: &event.Exit{Code: 137, Signal: 9}, Waiting: &event.ContainerWait{Reason: "CrashLoopBackOff"}, Warning: true, Phase: v1.PodFailed}))
 		}, object{"time": "2026-03-01T12:00:01Z", "type": "event", "namespace": "default", "name": "job", "uid": "u1", "container": "c",
 			"phase": "Failed", "reason": "Exited", "message": "c exited 137", "warning": true, "state": "CrashLoopBackOff",
 			"exit": object{"code": 137.0, "signal": 9.0}, "waiting": object{"reason": "CrashLoopBackOff"}}},

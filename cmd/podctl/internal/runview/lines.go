@@ -165,7 +165,7 @@ func waitingLine(ev event.Event) string {
 // saysAll reports whether a warning's text needs no reason before it.
 func saysAll(reason string) bool {
 	switch reason {
-	case event.Failed, event.Ended, event.Delayed, event.RuntimeDown:
+	case event.Failed, event.Ended, event.Waiting, event.RuntimeDown:
 		return true
 	}
 	return false

@@ -71,13 +71,13 @@ func TestEventLine(t *testing.T) {
 	}{
 		{name: "readiness, where that is waited for", ready: true, ev: event.Event{Reason: event.Ready}, want: "all containers are ready"},
 		{name: "an image that is there", ev: event.Event{Reason: event.Pulled, Container: "c", Image: &event.Image{Name: "x", Present: true}, Message: `Container image "x" already present on machine`}},
-		{name: "why a pull failed", ev: event.Event{Reason: event.Failed, Container: "c", Image: &event.Image{Name: "x"}, Waiting: &event.Waiting{Reason: "ErrImagePull", Message: "not found"}}, want: `c: ErrImagePull: failed to pull image "x": not found`},
-		{name: "why a container waits", ev: event.Event{Reason: event.Failed, Container: "c", Warning: true, Message: `Error: configmap "a" not found`, Waiting: &event.Waiting{Reason: "CreateContainerConfigError", Message: `configmap "a" not found`}}, want: `c: CreateContainerConfigError: configmap "a" not found`},
-		{name: "why a pull waits", ev: event.Event{Reason: event.BackOff, Container: "c", Message: `Back-off pulling image "x"`, Waiting: &event.Waiting{Reason: "ImagePullBackOff"}}, want: `c: ImagePullBackOff: back-off pulling image "x"`},
-		{name: "a crash loop: how long and why", ev: event.Event{Reason: event.BackOff, Container: "c", Warning: true, Message: "Back-off restarting failed container c in pod p_default(u)", Waiting: &event.Waiting{Reason: "CrashLoopBackOff", Crash: &event.Crash{BackOffSeconds: 10, ExitCode: 3}}}, want: "c: CrashLoopBackOff: back-off 10s restarting failed container, last exit 3"},
+		{name: "why a pull failed", ev: event.Event{Reason: event.Failed, Container: "c", Image: &event.Image{Name: "x"}, Waiting: &event.ContainerWait{Reason: "ErrImagePull", Message: "not found"}}, want: `c: ErrImagePull: failed to pull image "x": not found`},
+		{name: "why a container waits", ev: event.Event{Reason: event.Failed, Container: "c", Warning: true, Message: `Error: configmap "a" not found`, Waiting: &event.ContainerWait{Reason: "CreateContainerConfigError", Message: `configmap "a" not found`}}, want: `c: CreateContainerConfigError: configmap "a" not found`},
+		{name: "why a pull waits", ev: event.Event{Reason: event.BackOff, Container: "c", Message: `Back-off pulling image "x"`, Waiting: &event.ContainerWait{Reason: "ImagePullBackOff"}}, want: `c: ImagePullBackOff: back-off pulling image "x"`},
+		{name: "a crash loop: how long and why", ev: event.Event{Reason: event.BackOff, Container: "c", Warning: true, Message: "Back-off restarting failed container c in pod p_default(u)", Waiting: &event.ContainerWait{Reason: "CrashLoopBackOff", Crash: &event.Crash{BackOffSeconds: 10, ExitCode: 3}}}, want: "c: CrashLoopBackOff: back-off 10s restarting failed container, last exit 3"},
 		{name: "what keeps a pod from its start", ev: event.Event{Reason: event.FailedMount, Warning: true, Message: `MountVolume.SetUp failed`}, want: `FailedMount: MountVolume.SetUp failed`},
 		{name: "a probe that failed without a word", ev: event.Event{Reason: "Unhealthy", Container: "c", Warning: true, Message: "Liveness probe failed: "}, want: "c: Unhealthy: liveness probe failed"},
-		{name: "not again in a word", ev: event.Event{Reason: event.Failed, Container: "c", Message: "Error: ErrImagePull", Waiting: &event.Waiting{Reason: "ErrImagePull"}}},
+		{name: "not again in a word", ev: event.Event{Reason: event.Failed, Container: "c", Message: "Error: ErrImagePull", Waiting: &event.ContainerWait{Reason: "ErrImagePull"}}},
 		{name: "a good end has no last words", words: "bye", ev: event.Event{Reason: event.Exited, Container: "c", Exit: &event.Exit{Seconds: 1}}, want: "c exited 0 after 1.0s"},
 		{name: "its own message is better than its log", words: "log", ev: event.Event{Reason: event.Exited, Container: "c", Warning: true, Exit: &event.Exit{Code: 1, Seconds: 1, Message: "message\n"}}, want: `c exited 1 after 1.0s: "message"`},
 		{name: "the pod's own reason", ev: event.Event{Reason: event.Ended, Phase: v1.PodFailed, End: &event.End{Reason: "DeadlineExceeded"}}, want: "the pod has failed: DeadlineExceeded"},
@@ -98,7 +98,7 @@ func TestEventLine(t *testing.T) {
 
 func TestRepeatedFailureIsPrintedOnce(t *testing.T) {
 	failure := func(after time.Duration, message string) event.Event {
-		return at(after, event.Event{Reason: event.Failed, Container: "c", Warning: true, Message: "Error: " + message, Waiting: &event.Waiting{Reason: "CreateContainerError", Message: message}})
+		return at(after, event.Event{Reason: event.Failed, Container: "c", Warning: true, Message: "Error: " + message, Waiting: &event.ContainerWait{Reason: "CreateContainerError", Message: message}})
 	}
 	got := printLines(false, "", failure(0, "no shim"), failure(10*time.Second, "no shim"), failure(20*time.Second, "still none"), failure(30*time.Second, "no shim"))
 	want := "12:00:00.000  default/job           Pending    c: CreateContainerError: no shim\n" +

@@ -16,7 +16,7 @@ import (
 // its runtime to have events switched off (CRI-O without enable_pod_events).
 const immediately = time.Second
 
-// Hints subscribes to the runtime's events and blocks until ctx or the stream
+// Notices subscribes to the runtime's events and blocks until ctx or the stream
 // ends; it never returns nil. opened is called once, as soon as the runtime has
 // read the subscription, and before the first hint; each is called for every
 // event, from one goroutine. It must not block: containerd stops its own work
@@ -25,7 +25,7 @@ const immediately = time.Second
 //
 // A runtime without events is ErrUnsupported, a stream that ended
 // ErrUnavailable: subscribe again, and expect to have missed something.
-func (c *Client) Hints(ctx context.Context, opened func(), each func(pod.Hint)) error {
+func (c *Client) Notices(ctx context.Context, opened func(), each func(pod.Notice)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	start := c.now()
@@ -82,7 +82,7 @@ func (c *Client) Hints(ctx context.Context, opened func(), each func(pod.Hint)) 
 			}
 			open()
 			heard = true
-			each(toHint(r.event, c.own != nil))
+			each(toNotice(r.event, c.own != nil))
 		}
 	}
 }
@@ -110,10 +110,10 @@ var hinted = map[runtimeapi.ContainerEventType]pod.State{
 	runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT: pod.Exited,
 }
 
-// toHint keeps of an event what podctl believes. Each pod that podctl did not create
+// toNotice keeps of an event what podctl believes. Each pod that podctl did not create
 // is separate for a node: see grouping.
-func toHint(ev *runtimeapi.ContainerEventResponse, ofNode bool) pod.Hint {
-	h := pod.Hint{
+func toNotice(ev *runtimeapi.ContainerEventResponse, ofNode bool) pod.Notice {
+	h := pod.Notice{
 		ID:      ev.ContainerId,
 		Created: toTime(ev.CreatedAt),
 		Deleted: ev.ContainerEventType == runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT,

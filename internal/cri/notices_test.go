@@ -18,18 +18,18 @@ import (
 type listener struct {
 	mu     sync.Mutex
 	opened int
-	hints  []pod.Hint
+	hints  []pod.Notice
 	result chan error
 }
 
 func hear(ctx context.Context, c *Client) *listener {
 	l := &listener{result: make(chan error, 1)}
 	go func() {
-		l.result <- c.Hints(ctx, func() {
+		l.result <- c.Notices(ctx, func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.opened++
-		}, func(h pod.Hint) {
+		}, func(h pod.Notice) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			if l.opened != 1 {
@@ -43,7 +43,7 @@ func hear(ctx context.Context, c *Client) *listener {
 }
 
 // take returns what was heard since the last time.
-func (l *listener) take() []pod.Hint {
+func (l *listener) take() []pod.Notice {
 	synctest.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
