@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"google.golang.org/grpc/codes"
@@ -52,9 +53,37 @@ func scriptedSim() (*sim.Runtime, func()) {
 //	clean               podctl left no temporary file
 //	simulate SOCKET     a simulated runtime with two pods serves the socket
 //	listen KIND SOCKET  something serves the socket that is not CRI: http, silent, grpc, closing
+//
+// Each script has scriptTimeout for itself, however long it waited for its turn.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts %v, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			testscript.RunT(inTurn{t}, scriptParams(file, time.Now().Add(scriptTimeout)))
+		})
+	}
+}
+
+// scriptTimeout is how long one script may take on a loaded machine.
+const scriptTimeout = 4 * time.Minute
+
+// inTurn runs the one script of a test as the test itself.
+type inTurn struct{ *testing.T }
+
+func (inTurn) Parallel() {}
+
+func (t inTurn) Run(_ string, run func(testscript.T)) { run(t) }
+
+func (inTurn) Verbose() bool { return testing.Verbose() }
+
+func scriptParams(file string, deadline time.Time) testscript.Params {
+	return testscript.Params{
+		Files:               []string{file},
+		Deadline:            deadline,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			// A runtime that the machine has must not be found.
@@ -72,7 +101,7 @@ func TestScripts(t *testing.T) {
 			"exit": exitCommand, "jsonlines": jsonLinesCommand, "clean": cleanCommand, "listen": listenCommand,
 			"simulate": simulateCommand,
 		},
-	})
+	}
 }
 
 func exitCommand(ts *testscript.TestScript, neg bool, args []string) {

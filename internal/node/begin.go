@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
@@ -177,4 +178,22 @@ func (n *Node) reportRejection(a lifecycle.ReportRejection) {
 		n.events.send(a.Pod, event.Event{Reason: refused.Reason, Warning: true, Message: refused.Message, HostPort: refused.HostPort})
 	}
 	n.watchers.notifyChanged()
+}
+
+// admission returns why a new pod may not start. The runtime is asked for its
+// status only where the pod needs it; if it does not answer, the error is no
+// admission.Error, and the pod waits.
+func (n *Node) admission(ctx context.Context, p *v1.Pod) error {
+	rt, err := n.features.forAdmission(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := n.opts.Admission.Check(p, rt); err != nil {
+		return err
+	}
+	now, err := n.preemption.fit(ctx, p)
+	if err == nil && !now {
+		err = errMakingRoom
+	}
+	return err
 }

@@ -30,7 +30,9 @@ func (r *static) PodStatus(_ context.Context, p *pod.Pod) (*pod.Status, error) {
 	return &pod.Status{UID: p.UID}, nil
 }
 
-func (r *static) Notices(context.Context, func(), func(pod.Notice)) error { return errors.ErrUnsupported }
+func (r *static) Notices(context.Context, func(), func(pod.Notice)) error {
+	return errors.ErrUnsupported
+}
 
 // node is two listings of n pods of three containers each: they differ in the
 // states of every changed-th pod's first container.

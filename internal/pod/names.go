@@ -1,10 +1,12 @@
 package pod
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Labels and annotations that the kubelet puts on what it creates; podctl
@@ -110,3 +112,24 @@ func CLIName(namespace, name string) (cliName string, ok bool) {
 
 // ShortID returns an id of a container or sandbox, cut as crictl cuts it.
 func ShortID(id string) string { return id[:min(len(id), 13)] }
+
+// Identity is what names a pod. Each field is "" if it is not known.
+type Identity struct {
+	Namespace, Name string
+	UID             types.UID
+}
+
+// OCIIdentity returns the pod that the annotations of a container's OCI configuration name:
+// containerd's CRI writes them, and CRI-O.
+func OCIIdentity(annotations map[string]string) Identity {
+	return Identity{
+		Namespace: cmp.Or(annotations["io.kubernetes.cri.sandbox-namespace"], annotations[NamespaceLabel]),
+		Name:      cmp.Or(annotations["io.kubernetes.cri.sandbox-name"], annotations[NameLabel]),
+		UID:       types.UID(cmp.Or(annotations["io.kubernetes.cri.sandbox-uid"], annotations[UIDLabel])),
+	}
+}
+
+// CNIIdentity returns the pod that the CNI_ARGS of a plugin name.
+func CNIIdentity(args map[string]string) Identity {
+	return Identity{Namespace: args["K8S_POD_NAMESPACE"], Name: args["K8S_POD_NAME"], UID: types.UID(args["K8S_POD_UID"])}
+}

@@ -178,7 +178,6 @@ const all = "kubelet_"
 var families = map[string]string{
 	"kubelet_desired_pods":                              all,
 	"kubelet_active_pods":                               all,
-	"kubelet_mirror_pods":                               all,
 	"kubelet_working_pods":                              all,
 	"kubelet_restarted_pods_total":                      all,
 	"kubelet_orphaned_runtime_pods_total":               all,
@@ -191,7 +190,6 @@ var families = map[string]string{
 	"kubelet_started_pods_errors_total":                 all,
 	"kubelet_started_user_namespaced_pods_total":        all,
 	"kubelet_started_user_namespaced_pods_errors_total": all,
-	"kubelet_pleg_discard_events":                       all,
 	"kubelet_pleg_relist_duration_seconds":              "", // depends on time, as the following
 	"kubelet_pleg_relist_interval_seconds":              "",
 	"kubelet_pleg_pod_relist_duration_seconds":          "",

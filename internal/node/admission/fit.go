@@ -1,11 +1,15 @@
 package admission
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
 )
@@ -82,4 +86,55 @@ func fitHint(d *preempt.Decision) string {
 		return detail
 	}
 	return "podctl preempt --dry-run -f FILE shows which pods use the node"
+}
+
+// maxPods is how many pods a kubelet runs unless it is told otherwise.
+const maxPods = 110
+
+// Allocatable returns what all pods of a node together may request: what this
+// machine has, less what a kubelet with default settings reserves: its cpus,
+// memory without huge pages, local storage, huge pages, and 110 pods. What
+// capacity names replaces that, to the last byte; what reserved names is
+// subtracted (pkg/kubelet/cm/node_container_manager_linux.go,
+// pkg/kubelet/nodestatus/setters.go).
+func Allocatable(facts *render.Node, capacity, reserved v1.ResourceList) v1.ResourceList {
+	list := v1.ResourceList{v1.ResourcePods: *resource.NewQuantity(maxPods, resource.DecimalSI)}
+	maps.Copy(list, facts.Allocatable)
+	for name, pages := range facts.HugePages {
+		list[name] = pages
+		memory := list[v1.ResourceMemory]
+		memory.Sub(pages)
+		list[v1.ResourceMemory] = memory
+	}
+	maps.Copy(list, capacity)
+	for name, q := range reserved {
+		left := list[name]
+		left.Sub(q)
+		list[name] = left
+	}
+	for name, q := range list {
+		if pod.Count(name, q) < 0 {
+			list[name] = resource.Quantity{Format: q.Format}
+		}
+	}
+	return list
+}
+
+// NoDevices returns the error of a pod that asks for devices which the runtime does
+// not give. Unlike a kubelet's, its containers do not start without them.
+func NoDevices(why string) *Error {
+	return &Error{
+		Reason: "CDINotSupported", Message: why,
+		hint: "containerd gives devices from 2.0 on, and from 1.7.2 on with enable_cdi = true; CRI-O from 1.28 on",
+	}
+}
+
+// TooFewDevices returns the error of a pod that asks for more devices of a kind than
+// this machine has, in the words of the kubelet's device manager
+// (pkg/kubelet/cm/admission/errors.go).
+func TooFewDevices(shortage error, directories []string) *Error {
+	return &Error{
+		Reason: unexpected, Message: fmt.Sprintf("Allocate failed due to %v, which is unexpected", shortage),
+		hint: "devices are those of the CDI specifications in " + strings.Join(directories, ", "),
+	}
 }

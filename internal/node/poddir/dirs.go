@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/moby/sys/mountinfo"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -81,4 +82,17 @@ func split(name string) (uid, runtime string) {
 		return name, ""
 	}
 	return name[:i], name[i+len(mark):]
+}
+
+// Mounts returns the mount points at and below each directory that has any, by one
+// look at the mount table; none where that cannot be read.
+func Mounts() map[string][]string {
+	below := map[string][]string{}
+	mounted, _ := mountinfo.GetMounts(nil)
+	for _, m := range mounted {
+		for dir := m.Mountpoint; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+			below[dir] = append(below[dir], m.Mountpoint)
+		}
+	}
+	return below
 }

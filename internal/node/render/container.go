@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -138,3 +139,36 @@ func stopSignal(c *v1.Container, n *Node) runtimeapi.Signal {
 	}
 	return signals[string(*c.Lifecycle.StopSignal)]
 }
+
+// signals maps the names of lifecycle.stopSignal to the CRI's numbers. The
+// CRI spells SIGRTMIN+1 as SIGNAL_SIGRTMINPLUS1.
+var signals = func() map[string]runtimeapi.Signal {
+	m := map[string]runtimeapi.Signal{}
+	spell := strings.NewReplacer("SIGNAL_", "", "PLUS", "+", "MINUS", "-")
+	for name, number := range runtimeapi.Signal_value {
+		m[spell.Replace(name)] = runtimeapi.Signal(number)
+	}
+	return m
+}()
+
+// The kubelet's reasons for a config that cannot be made
+// (pkg/kubelet/kuberuntime/kuberuntime_container.go,
+// pkg/kubelet/container/sync_result.go).
+const (
+	ReasonSandbox   = "CreatePodSandboxError"
+	ReasonContainer = "CreateContainerConfigError"
+)
+
+// Error is a config that cannot be made. Unwrap gives the cause alone, which
+// is what the kubelet writes into a container's waiting message.
+type Error struct {
+	reason, object string
+	err            error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("render %s: %v", e.object, e.err) }
+
+func (e *Error) Unwrap() error { return e.err }
+
+// Reason returns the kubelet's word for it: ReasonSandbox or ReasonContainer.
+func (e *Error) Reason() string { return e.reason }

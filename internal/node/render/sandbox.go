@@ -1,11 +1,14 @@
 package render
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/node/util/sysctl"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -123,4 +126,75 @@ func mergeMaps(all ...map[string]string) map[string]string {
 		maps.Copy(out, m)
 	}
 	return out
+}
+
+// namespaceOptions says which namespaces are the node's, the pod's, or each
+// container's own. Only processes may be per container: they are, unless the
+// pod shares them (pkg/kubelet/kuberuntime/util/util.go).
+func namespaceOptions(p *v1.Pod, users *runtimeapi.UserNamespace) (*runtimeapi.NamespaceOption, error) {
+	options := &runtimeapi.NamespaceOption{
+		Network: nodeOrPod(p.Spec.HostNetwork),
+		Ipc:     nodeOrPod(p.Spec.HostIPC),
+		Pid:     runtimeapi.NamespaceMode_CONTAINER,
+	}
+	switch {
+	case p.Spec.HostPID:
+		options.Pid = runtimeapi.NamespaceMode_NODE
+	case ptr.Deref(p.Spec.ShareProcessNamespace, false):
+		options.Pid = runtimeapi.NamespaceMode_POD
+	}
+	if !pod.HasUserNamespace(p) {
+		options.UsernsOptions = &runtimeapi.UserNamespace{Mode: runtimeapi.NamespaceMode_NODE}
+		return options, nil
+	}
+	if users == nil {
+		return nil, errors.New("hostUsers is false and the pod has no user namespace")
+	}
+	options.UsernsOptions = users
+	return options, nil
+}
+
+func nodeOrPod(node bool) runtimeapi.NamespaceMode {
+	if node {
+		return runtimeapi.NamespaceMode_NODE
+	}
+	return runtimeapi.NamespaceMode_POD
+}
+
+// portMappings returns those of the containers; init containers have none, not
+// even sidecars. A port that repeats a name, or an unnamed one that repeats
+// everything, is left out (MakePortMappings in pkg/kubelet/container/helpers.go).
+func portMappings(p *v1.Pod) []*runtimeapi.PortMapping {
+	var mappings []*runtimeapi.PortMapping
+	for i := range p.Spec.Containers {
+		seen := map[string]bool{}
+		for _, port := range p.Spec.Containers[i].Ports {
+			name := port.Name
+			if name == "" {
+				name = fmt.Sprintf("%s-%s:%d:%d", port.Protocol, port.HostIP, port.ContainerPort, port.HostPort)
+			}
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			mappings = append(mappings, &runtimeapi.PortMapping{
+				Protocol:      protocol(port.Protocol),
+				ContainerPort: port.ContainerPort,
+				HostPort:      port.HostPort,
+				HostIp:        port.HostIP,
+			})
+		}
+	}
+	return mappings
+}
+
+func protocol(p v1.Protocol) runtimeapi.Protocol {
+	switch p {
+	case v1.ProtocolUDP:
+		return runtimeapi.Protocol_UDP
+	case v1.ProtocolSCTP:
+		return runtimeapi.Protocol_SCTP
+	default:
+		return runtimeapi.Protocol_TCP
+	}
 }

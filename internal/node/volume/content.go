@@ -3,9 +3,13 @@ package volume
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 
 	v1 "k8s.io/api/core/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/utils/ptr"
 )
 
 // The kinds whose files podctl writes: configMap, secret, downwardAPI and
@@ -67,4 +71,130 @@ func modeFor(own, volume *int32) os.FileMode {
 		return os.FileMode(*own)
 	}
 	return os.FileMode(*volume)
+}
+
+const secretName = "kubernetes.io~secret"
+
+// secret has the data of a Secret as files, in memory
+// (pkg/volume/secret/secret.go). Its values are in no error.
+var secret = contentKind(secretName, true,
+	func(v *v1.Volume) bool { return v.Secret != nil },
+	func(r request) (files, error) {
+		s := r.volume.Secret
+		return secretFiles(r, s.SecretName, s.Items, s.DefaultMode, ptr.Deref(s.Optional, false))
+	})
+
+func secretFiles(r request, name string, items []v1.KeyToPath, mode *int32, optional bool) (files, error) {
+	object := r.in.Objects.Secret(r.pod.Namespace, name)
+	switch {
+	case object == nil && !optional:
+		return nil, fmt.Errorf("secret %q not found", name)
+	case object == nil:
+		object = &v1.Secret{}
+	}
+	return pick(object.Data, items, mode, func(key string) error {
+		if optional {
+			return nil
+		}
+		return fmt.Errorf("references non-existent secret key: %s", key)
+	})
+}
+
+// configMap has the data of a ConfigMap as files, on disk
+// (pkg/volume/configmap/configmap.go).
+var configMap = contentKind("kubernetes.io~configmap", false,
+	func(v *v1.Volume) bool { return v.ConfigMap != nil },
+	func(r request) (files, error) {
+		s := r.volume.ConfigMap
+		return configMapFiles(r, s.Name, s.Items, s.DefaultMode, ptr.Deref(s.Optional, false))
+	})
+
+func configMapFiles(r request, name string, items []v1.KeyToPath, mode *int32, optional bool) (files, error) {
+	object := r.in.Objects.ConfigMap(r.pod.Namespace, name)
+	switch {
+	case object == nil && !optional:
+		return nil, fmt.Errorf("configmap %q not found", name)
+	case object == nil:
+		object = &v1.ConfigMap{}
+	}
+	values := map[string][]byte{}
+	maps.Copy(values, object.BinaryData)
+	for key, value := range object.Data {
+		values[key] = []byte(value)
+	}
+	return pick(values, items, mode, func(key string) error {
+		if optional {
+			return nil
+		}
+		return fmt.Errorf("configmap references non-existent config key: %s", key)
+	})
+}
+
+const projectName = "kubernetes.io~projected"
+
+// projected has several sources in one directory, in memory: of two files of
+// one path, the later source's counts (pkg/volume/projected/projected.go).
+var projected = contentKind(projectName, true,
+	func(v *v1.Volume) bool { return v.Projected != nil },
+	func(r request) (files, error) {
+		mode := r.volume.Projected.DefaultMode
+		if mode == nil {
+			return nil, errNoMode
+		}
+		all := files{}
+		var errs []error
+		for i := range r.volume.Projected.Sources {
+			some, err := projectedFiles(r, &r.volume.Projected.Sources[i], mode)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			maps.Copy(all, some)
+		}
+		return all, utilerrors.NewAggregate(errs)
+	})
+
+func projectedFiles(r request, s *v1.VolumeProjection, mode *int32) (files, error) {
+	switch {
+	case s.ConfigMap != nil:
+		return configMapFiles(r, s.ConfigMap.Name, s.ConfigMap.Items, mode, ptr.Deref(s.ConfigMap.Optional, false))
+	case s.Secret != nil:
+		return secretFiles(r, s.Secret.Name, s.Secret.Items, mode, ptr.Deref(s.Secret.Optional, false))
+	case s.DownwardAPI != nil:
+		return downwardFiles(r, s.DownwardAPI.Items, mode)
+	case s.ServiceAccountToken != nil:
+		return tokenFiles(r, s.ServiceAccountToken, mode)
+	}
+	return nil, errors.New("a projected source that needs a control plane")
+}
+
+const downwardName = "kubernetes.io~downward-api"
+
+// downward has fields of the pod and of its containers' resources as files, in
+// memory (pkg/volume/downwardapi/downwardapi.go).
+var downward = contentKind(downwardName, true,
+	func(v *v1.Volume) bool { return v.DownwardAPI != nil },
+	func(r request) (files, error) {
+		s := r.volume.DownwardAPI
+		return downwardFiles(r, s.Items, s.DefaultMode)
+	})
+
+func downwardFiles(r request, items []v1.DownwardAPIVolumeFile, mode *int32) (files, error) {
+	if mode == nil {
+		return nil, errNoMode
+	}
+	if r.in.Downward == nil {
+		return nil, errors.New("there is no downward API")
+	}
+	found := files{}
+	var errs []error
+	for _, item := range items {
+		value, err := r.in.Downward(item)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", item.Path, err))
+			continue
+		}
+		found[item.Path] = file{data: []byte(value), mode: modeFor(item.Mode, mode)}
+	}
+	return found, utilerrors.NewAggregate(errs)
 }

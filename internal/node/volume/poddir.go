@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -11,7 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/atomicfile"
+	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
 const (
@@ -148,4 +154,65 @@ func checkName(what, s string) error {
 		return fmt.Errorf("%s %q cannot be the name of a directory", what, s)
 	}
 	return nil
+}
+
+// Paths returns the paths at which Mount will make the volumes of the pod's containers,
+// with pod directories in podsDir and these objects. Nothing is created or checked.
+// Volumes of unsupported kinds are omitted.
+func Paths(podsDir string, p *v1.Pod, objects *pod.Objects) map[string]string {
+	paths := map[string]string{}
+	for i := range p.Spec.Volumes {
+		v := &p.Spec.Volumes[i]
+		if k := kindOf(v); k != nil && isMounted(p, v.Name) {
+			paths[v.Name] = k.path(podsDir, filepath.Join(podsDir, string(p.UID)), p, v, objects)
+		}
+	}
+	return paths
+}
+
+// path returns where a volume of the kind lies, with pod directories in pods, of which
+// dir is the pod's.
+func (k *kind) path(pods, dir string, p *v1.Pod, v *v1.Volume, objects *pod.Objects) string {
+	if k.pathOutside != nil {
+		return k.pathOutside(pods, p, v, objects)
+	}
+	return k.inPod(dir, v)
+}
+
+// inPod returns the volume's place in the pod's directory.
+func (k *kind) inPod(dir string, v *v1.Volume) string {
+	return filepath.Join(dir, volumesName, k.dir, v.Name)
+}
+
+// escapeGlob makes a pattern that matches the path alone.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// WriteFile writes a file of the pod's directory and returns its path. A
+// reader sees the old content or the new; a file that has this content already stays
+// the same file, so that containers that have it mounted go on seeing it.
+func (m *Manager) WriteFile(uid types.UID, name string, content []byte, mode os.FileMode) (string, error) {
+	if err := errors.Join(checkName("uid", string(uid)), checkName("file", name)); err != nil {
+		return "", fmt.Errorf("write file: %w", err)
+	}
+	path := filepath.Join(m.Dir(uid), name)
+	if same(path, content, mode) {
+		return path, nil
+	}
+	if err := atomicfile.Replace(path, content, mode); err != nil {
+		return "", fmt.Errorf("write file: %w", err)
+	}
+	return path, nil
+}
+
+// same reports whether a file has this content and mode. Containers can write to the
+// file; no more than the length of the content is read.
+func same(path string, content []byte, mode os.FileMode) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode() != mode || info.Size() != int64(len(content)) {
+		return false
+	}
+	old, err := bounded.Read(path, info.Size())
+	return err == nil && bytes.Equal(old, content)
 }

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"strings"
@@ -59,4 +60,70 @@ func parseHolder(text string) Holder {
 	}
 	h.Name = strings.TrimSpace(name)
 	return h
+}
+
+// Runtime is what a runtime says about itself, by which it is recognized through
+// a proxy, too. The zero value is a runtime about which nothing is known.
+type Runtime struct {
+	// Endpoint is the socket that is used.
+	Endpoint string `json:"endpoint,omitempty"`
+	// Name is the runtime's, Storage the directory in which it keeps images, as it
+	// names it.
+	Name    string `json:"name,omitempty"`
+	Storage string `json:"storage,omitempty"`
+	// File identifies that directory on this host, as device and inode, "" if it is
+	// not seen from here.
+	File string `json:"file,omitempty"`
+}
+
+// Same reports whether both are one runtime, by whatever endpoint it is reached.
+// Two runtimes do not share the directory of their images; in containers with
+// directories of their own two may have the same path.
+func (r Runtime) Same(other Runtime) bool {
+	switch {
+	case r.Name != other.Name || r.Storage != other.Storage || r.Storage == "":
+		return false
+	case r.File != "" && other.File != "":
+		return r.File == other.File
+	}
+	return r.File != "" || other.File != ""
+}
+
+// Differs reports whether both are known not to be one runtime. What a proxy in a
+// container sees of its files says nothing.
+func (r Runtime) Differs(other Runtime) bool {
+	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
+	return differ(r.Name, other.Name) || differ(r.Storage, other.Storage)
+}
+
+// Fingerprint is the same for a runtime by every endpoint; "" if that cannot be
+// determined.
+func (r Runtime) Fingerprint() string {
+	if r.Storage == "" || r.File == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.Name + "\n" + r.Storage + "\n" + r.File))
+	return hex.EncodeToString(sum[:8])
+}
+
+// UnseenError: podctl processes may live that cannot be seen from here.
+type UnseenError struct {
+	// Unreadable says that the runtime's process is in podctl's PID namespace, and podctl
+	// must not read it: nor those of other podctl processes.
+	Unreadable bool
+}
+
+func (e *UnseenError) Error() string {
+	if e.Unreadable {
+		return "podctl must not look into the runtime's process, and does not see whether the podctl process that created it lives"
+	}
+	return "podctl runs in another PID namespace than the runtime, and does not see whether the podctl process that created it lives"
+}
+
+// Hint says where podctl would see it, and how the user takes the responsibility.
+func (e *UnseenError) Hint() string {
+	if e.Unreadable {
+		return "run podctl as root, in a container with the capability SYS_PTRACE; or pass --owner-is-gone if no podctl process runs there"
+	}
+	return "run podctl on the host, or in a container with its PID namespace; or pass --owner-is-gone if no podctl process runs there"
 }

@@ -2,7 +2,16 @@ package sources
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 )
 
@@ -44,4 +53,56 @@ func (s Sources) Answers(ctx context.Context, cluster *Cluster, node string) []A
 		all = append(all, cluster.Pods(ctx, node))
 	}
 	return all
+}
+
+// Answer is the answer of one source: the pods that it desires on this node.
+type Answer struct {
+	// Source is the name of the source: "kubelet http://127.0.0.1:10255".
+	Source string
+	// Pods are all desired pods, in the order of the source.
+	Pods []*v1.Pod
+	// ByName: the pods' UIDs are not those in the runtime; only full names can be
+	// compared.
+	ByName bool
+	// MadeUp are UIDs that podctl generated for manifests without one: only pods
+	// that podctl created have them.
+	MadeUp map[types.UID]bool
+	// Err is why the source could not be read; Pods is then empty.
+	Err error
+}
+
+// Kubelet returns a kubelet's answer as that of a source. It does not say whether it is
+// complete.
+func Kubelet(a kubelet.Answer) Answer {
+	return Answer{Source: a.Source, Pods: a.Pods, Err: a.Err}
+}
+
+// Files returns the pods of manifests, directories or URLs.
+func Files(ctx context.Context, client *http.Client, paths ...string) Answer {
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = manifest.SourceName(path)
+	}
+	a := Answer{Source: strings.Join(names, ", "), MadeUp: map[types.UID]bool{}}
+	set, err := manifest.Load(ctx, paths, manifest.LoadOptions{HTTP: client, ForCluster: true})
+	if err != nil {
+		a.Err = fmt.Errorf("read desired pods: %w", err)
+		return a
+	}
+	for _, p := range set.Pods {
+		a.Pods = append(a.Pods, p.Pod)
+		var written metav1.PartialObjectMetadata
+		if err := json.Unmarshal(p.Document, &written); err != nil || written.UID == "" {
+			a.MadeUp[p.UID] = true
+		}
+	}
+	return a
+}
+
+// Static returns the pods that a kubelet of node nodeName runs from its static
+// pod directory, as kubelet.ReadStaticPods reads them.
+func Static(dir, nodeName string) Answer {
+	a := Answer{Source: dir, ByName: true}
+	a.Pods, a.Err = kubelet.ReadStaticPods(dir, nodeName)
+	return a
 }

@@ -24,6 +24,6 @@
 // first runs, and not at its first sync, too; pleg_relist_duration_seconds is the
 // time of the list, without the statuses of changed pods, which podctl reads in
 // parallel; evented_pleg_connection_latency_seconds leaves out events older than
-// the subscription; pleg_discard_events is 0, for podctl's PLEG discards none,
-// and mirror_pods is 0, for there are none.
+// the subscription. There is no mirror_pods and no pleg_discard_events: podctl has no
+// mirror pods, and its PLEG discards no event.
 package metrics

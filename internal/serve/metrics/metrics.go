@@ -70,7 +70,7 @@ type Metrics struct {
 // kubelet's names. now is the clock; nil is time.Now.
 func New(now func() time.Time) *Metrics {
 	m := newMetrics(kubelet, now)
-	m.registry.MustRegister(&stateCollector{m: m, descs: newStateDescs(kubelet), survey: newSurveyDescs(), manages: true})
+	m.registry.MustRegister(&collector{m, true})
 	m.initPods()
 	m.initResources()
 	m.initRuntime()
@@ -84,7 +84,7 @@ func New(now func() time.Time) *Metrics {
 // the same facts under its own names.
 func NewObserver(now func() time.Time) *Metrics {
 	m := newMetrics(own, now)
-	m.registry.MustRegister(&stateCollector{m: m, descs: newStateDescs(own), survey: newSurveyDescs()})
+	m.registry.MustRegister(&collector{m, false})
 	m.initRuntime()
 	m.initPLEG()
 	return m

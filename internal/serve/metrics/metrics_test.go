@@ -33,7 +33,6 @@ var kubelets = map[string]struct {
 }{
 	"kubelet_desired_pods":                              {"gauge", "static"},
 	"kubelet_active_pods":                               {"gauge", "static"},
-	"kubelet_mirror_pods":                               {"gauge", ""},
 	"kubelet_working_pods":                              {"gauge", "config lifecycle static"},
 	"kubelet_restarted_pods_total":                      {"counter", "static"},
 	"kubelet_orphaned_runtime_pods_total":               {"counter", ""},
@@ -51,7 +50,6 @@ var kubelets = map[string]struct {
 	"kubelet_pleg_relist_interval_seconds":              {"histogram", ""},
 	"kubelet_pleg_last_seen_seconds":                    {"gauge", ""},
 	"kubelet_pleg_pod_relist_duration_seconds":          {"histogram", ""},
-	"kubelet_pleg_discard_events":                       {"counter", ""},
 	"kubelet_evented_pleg_connection_success_count":     {"counter", ""},
 	"kubelet_evented_pleg_connection_error_count":       {"counter", ""},
 	"kubelet_evented_pleg_connection_latency_seconds":   {"histogram", ""},

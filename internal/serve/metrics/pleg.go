@@ -3,6 +3,8 @@ package metrics
 import (
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/podctl/podctl/internal/pleg"
 )
 
@@ -11,9 +13,11 @@ var _ pleg.Observer = (*Metrics)(nil)
 func (m *Metrics) initPLEG() {
 	m.relistDuration = m.histogram("pleg_relist_duration_seconds", "Duration in seconds of listing all pods of the runtime.", nil)
 	m.relistInterval = m.histogram("pleg_relist_interval_seconds", "Seconds from the start of one full relist to the start of the next.", nil)
-	m.lastSeen = prometheusGauge(m, m.subsystem, "pleg_last_seen_seconds", "Start of the last successful full relist, as a Unix time in seconds.")
+	m.lastSeen = prometheus.NewGauge(prometheus.GaugeOpts{
+		Subsystem: m.subsystem, Name: "pleg_last_seen_seconds", Help: "Start of the last successful full relist, as a Unix time in seconds.",
+	})
+	m.registry.MustRegister(m.lastSeen)
 	m.podRelistDuration = m.histogram("pleg_pod_relist_duration_seconds", "Duration in seconds of listing a single pod.", nil)
-	m.counter(m.subsystem, "pleg_discard_events", "Number of discarded PLEG events: 0.")
 	m.connections = m.counter(m.subsystem, "evented_pleg_connection_success_count", "Number of times that the runtime's event stream was opened.")
 	m.connectionErrors = m.counter(m.subsystem, "evented_pleg_connection_error_count", "Number of times that the runtime's event stream could not be opened or was interrupted.")
 	m.hintLatency = m.histogram("evented_pleg_connection_latency_seconds", "Age in seconds of the runtime's events on arrival.", nil)

@@ -47,90 +47,18 @@ type PodStatus struct {
 	Status v1.PodStatus
 }
 
-func prometheusGauge(m *Metrics, subsystem, name, help string) prometheus.Gauge {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
-	m.registry.MustRegister(g)
-	return g
-}
-
-func desc(subsystem, name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(prometheus.BuildFQName("", subsystem, name), help, labels, nil)
-}
-
-// stateDescs describe the gauges that are counted at each scrape.
-type stateDescs struct {
-	desiredPods, activePods, mirrorPods, workingPods, runningPods, runningContainers *prometheus.Desc
-	plegHealthy, plegInFlight, plegUnhinted, plegProved                              *prometheus.Desc
-	callsInFlight, callInFlight, workInFlight, overrun                               *prometheus.Desc
-	pendingResizes, resizesInProgress                                                *prometheus.Desc
-	lockInFlight, lockWaits, lockGivenUp                                             *prometheus.Desc
-}
-
-func newStateDescs(subsystem string) stateDescs {
-	return stateDescs{
-		desiredPods: desc(subsystem, "desired_pods", "Number of desired pods; static is true for static pods.", "static"),
-		activePods:  desc(subsystem, "active_pods", "Number of desired pods that have not ended, and count at admission.", "static"),
-		mirrorPods:  desc(subsystem, "mirror_pods", "Number of mirror pods: 0, without an API server."),
-		workingPods: desc(subsystem, "working_pods",
-			"Number of pods with a worker, by lifecycle, by whether they are desired, orphaned or known to the runtime only, and whether they are static.",
-			"lifecycle", "config", "static"),
-		pendingResizes: desc(subsystem, "pod_pending_resizes",
-			"Number of resizes that wait, by why (deferred) and the priority of the pod.", "reason", "priority_bucket"),
-		resizesInProgress: desc(subsystem, "pod_in_progress_resizes", "Number of pods that are being resized."),
-		runningPods:       desc(subsystem, "running_pods", "Number of pods of the runtime with a ready sandbox."),
-		runningContainers: desc(subsystem, "running_containers", "Number of containers of the runtime, by state.", "container_state"),
-
-		plegHealthy: desc(own, "pleg_healthy", "1 if the last relist and every call of the PLEG are younger than its threshold of 3 minutes, else 0."),
-		plegInFlight: desc(own, "pleg_call_in_flight_seconds",
-			"Age in seconds of the oldest call of the PLEG without an answer, from the first try of a call that is retried; 0 without one."),
-		plegUnhinted: desc(own, "pleg_unhinted_changes_total", "Number of changes without an event of the runtime while its stream was open."),
-		plegProved:   desc(own, "pleg_hints_proved", "1 while the runtime's events extend the period of full relists."),
-		callInFlight: desc(own, "runtime_operation_in_flight_seconds",
-			"Age in seconds of the oldest runtime call without an answer, from the first try of a call that is retried, by operation; 0 without one.", "operation_type"),
-		callsInFlight: desc(own, "runtime_operations_in_flight",
-			"Number of runtime calls without an answer, by operation. A call that is retried counts from its deadline to the answer.", "operation_type"),
-		workInFlight: desc(own, "worker_operation_in_flight_seconds",
-			"Age in seconds of the oldest operation of a pod worker, by operation; absent without one.", "operation_type"),
-		lockInFlight: desc(own, "lock_wait_in_flight_seconds",
-			"Age in seconds of the oldest wait for a lock of cgroups, user id ranges, host ports or claims; 0 without one."),
-		lockWaits:   desc(own, "lock_waits_total", "Number of waits for a lock."),
-		lockGivenUp: desc(own, "lock_waits_given_up_total", "Number of waits that ended without the lock: the operation is retried."),
-		overrun: desc(own, "pod_grace_overrun_seconds",
-			"Seconds by which the pod that is most overdue has exceeded its grace period; 0 without one."),
-	}
-}
-
-// all returns the descriptions; those of managed pods only for a process that
-// manages pods.
-func (d stateDescs) all(manages bool) []*prometheus.Desc {
-	descs := []*prometheus.Desc{
-		d.runningPods, d.runningContainers, d.plegHealthy, d.plegInFlight, d.plegUnhinted, d.plegProved, d.callsInFlight, d.callInFlight,
-	}
-	if manages {
-		descs = append(descs, d.desiredPods, d.activePods, d.mirrorPods, d.workingPods, d.pendingResizes, d.resizesInProgress, d.workInFlight, d.overrun, d.lockInFlight, d.lockWaits, d.lockGivenUp)
-	}
-	return descs
-}
-
-// stateCollector computes the gauges at each scrape.
-type stateCollector struct {
-	m     *Metrics
-	descs stateDescs
-	// survey describes what scans find.
-	survey surveyDescs
+// collector computes the gauges at each scrape. It describes none beforehand.
+type collector struct {
+	m *Metrics
 	// manages: the process manages pods.
 	manages bool
 }
 
 // Describe implements prometheus.Collector.
-func (c *stateCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range append(c.descs.all(c.manages), c.survey.all()...) {
-		to <- d
-	}
-}
+func (*collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector. Without a state it sends nothing.
-func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
+func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.m.mu.Lock()
 	state := c.m.state
 	c.m.mu.Unlock()
@@ -138,58 +66,76 @@ func (c *stateCollector) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	s, now := state(), c.m.now()
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-	}
+	send := samples{to, c.m.subsystem}
 	if c.manages {
-		c.collectManaged(s, now, gauge)
-		waited := 0.0
-		if !s.Locks.Oldest.IsZero() {
-			waited = seconds(now, s.Locks.Oldest)
-		}
-		gauge(c.descs.lockInFlight, waited)
-		to <- prometheus.MustNewConstMetric(c.descs.lockWaits, prometheus.CounterValue, float64(s.Locks.Begun))
-		to <- prometheus.MustNewConstMetric(c.descs.lockGivenUp, prometheus.CounterValue, float64(s.Locks.GivenUp))
+		send.managed(s, now)
 	}
 	if !s.Connecting {
-		c.collectRunning(s.Runtime, gauge)
+		send.running(s.Runtime, c.manages)
 	}
-	c.collectPLEG(s, now, gauge)
-	c.survey.collect(s.Survey, now, to)
-	to <- prometheus.MustNewConstMetric(c.descs.plegUnhinted, prometheus.CounterValue, float64(s.Unhinted))
+	send.subsystem = own
+	age := 0.0
+	if len(s.PLEG.InFlight) > 0 {
+		age = seconds(now, s.PLEG.InFlight[0].Since)
+	}
+	send.gauge("pleg_call_in_flight_seconds",
+		"Age in seconds of the oldest call of the PLEG without an answer, from the first try of a call that is retried; 0 without one.", age)
+	send.gauge("pleg_healthy", "1 if the last relist and every call of the PLEG are younger than its threshold of 3 minutes, else 0.", boolValue(s.Unhealthy == nil))
+	send.gauge("pleg_hints_proved", "1 while the runtime's events extend the period of full relists.", boolValue(s.PLEG.Hints.Proved))
+	send.counter("pleg_unhinted_changes_total", "Number of changes without an event of the runtime while its stream was open.", float64(s.Unhinted))
 	for operation, calls := range c.m.inFlight(s.Calls) {
 		age := 0.0
 		if calls.Number > 0 {
 			age = seconds(now, calls.Since)
 		}
-		gauge(c.descs.callsInFlight, float64(calls.Number), operation)
-		gauge(c.descs.callInFlight, age, operation)
+		send.gauge("runtime_operations_in_flight",
+			"Number of runtime calls without an answer, by operation. A call that is retried counts from its deadline to the answer.",
+			float64(calls.Number), "operation_type", operation)
+		send.gauge("runtime_operation_in_flight_seconds",
+			"Age in seconds of the oldest runtime call without an answer, from the first try of a call that is retried, by operation; 0 without one.",
+			age, "operation_type", operation)
+	}
+	if s.Survey != nil {
+		send.survey(s.Survey, now)
 	}
 }
 
-// collectRunning counts what the runtime holds.
-func (c *stateCollector) collectRunning(runtime []*pod.Pod, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+// samples sends the values of one scrape.
+type samples struct {
+	to        chan<- prometheus.Metric
+	subsystem string
+}
+
+// gauge sends a value; labels are names, each followed by its value.
+func (m samples) gauge(name, help string, value float64, labels ...string) {
+	m.send(prometheus.GaugeValue, name, help, value, labels)
+}
+
+func (m samples) counter(name, help string, value float64) {
+	m.send(prometheus.CounterValue, name, help, value, nil)
+}
+
+func (m samples) send(kind prometheus.ValueType, name, help string, value float64, labels []string) {
+	var names, values []string
+	for i := 0; i < len(labels); i += 2 {
+		names, values = append(names, labels[i]), append(values, labels[i+1])
+	}
+	desc := prometheus.NewDesc(prometheus.BuildFQName("", m.subsystem, name), help, names, nil)
+	m.to <- prometheus.MustNewConstMetric(desc, kind, value, values...)
+}
+
+// running counts what the runtime holds.
+func (m samples) running(runtime []*pod.Pod, manages bool) {
 	pods, containers := countRunning(runtime)
-	if !c.manages { // the kubelet counts only the states that it finds
+	if !manages { // the kubelet counts only the states that it finds
 		for _, state := range []pod.State{pod.Created, pod.Running, pod.Exited, pod.Unknown} {
 			containers[state.String()] += 0
 		}
 	}
-	gauge(c.descs.runningPods, float64(pods))
+	m.gauge("running_pods", "Number of pods of the runtime with a ready sandbox.", float64(pods))
 	for state, n := range containers {
-		gauge(c.descs.runningContainers, float64(n), state)
+		m.gauge("running_containers", "Number of containers of the runtime, by state.", float64(n), "container_state", state)
 	}
-}
-
-// collectPLEG counts what the PLEG is doing.
-func (c *stateCollector) collectPLEG(s State, now time.Time, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
-	age := 0.0
-	if len(s.PLEG.InFlight) > 0 {
-		age = seconds(now, s.PLEG.InFlight[0].Since)
-	}
-	gauge(c.descs.plegInFlight, age)
-	gauge(c.descs.plegHealthy, boolValue(s.Unhealthy == nil))
-	gauge(c.descs.plegProved, boolValue(s.PLEG.Hints.Proved))
 }
 
 // boolValue is 1 for true.
@@ -200,26 +146,37 @@ func boolValue(b bool) float64 {
 	return 0
 }
 
-// collectManaged counts the pods that the process manages.
-func (c *stateCollector) collectManaged(s State, now time.Time, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+// managed counts the pods that the process manages.
+func (m samples) managed(s State, now time.Time) {
 	for _, label := range []string{"", "true"} {
-		gauge(c.descs.desiredPods, float64(countStatic(s.Desired, label)), label)
-		gauge(c.descs.activePods, float64(countStatic(s.Active, label)), label)
+		m.gauge("desired_pods", "Number of desired pods; static is true for static pods.", float64(countStatic(s.Desired, label)), "static", label)
+		m.gauge("active_pods", "Number of desired pods that have not ended, and count at admission.", float64(countStatic(s.Active, label)), "static", label)
 	}
-	gauge(c.descs.mirrorPods, 0)
 	for w, n := range countWorking(s.Workers) {
-		gauge(c.descs.workingPods, float64(n), w.lifecycle, w.config, w.static)
+		m.gauge("working_pods",
+			"Number of pods with a worker, by lifecycle, by whether they are desired, orphaned or known to the runtime only, and whether they are static.",
+			float64(n), "lifecycle", w.lifecycle, "config", w.config, "static", w.static)
 	}
 	pending, inProgress := countResizes(s.Statuses)
 	for l, n := range pending {
-		gauge(c.descs.pendingResizes, float64(n), l.reason, l.priority)
+		m.gauge("pod_pending_resizes", "Number of resizes that wait, by why (deferred) and the priority of the pod.",
+			float64(n), "reason", l.reason, "priority_bucket", l.priority)
 	}
-	gauge(c.descs.resizesInProgress, float64(inProgress))
+	m.gauge("pod_in_progress_resizes", "Number of pods that are being resized.", float64(inProgress))
+	m.subsystem = own
 	operations, late := overdueOperations(s.Workers, now)
 	for op, since := range operations {
-		gauge(c.descs.workInFlight, seconds(now, since), op)
+		m.gauge("worker_operation_in_flight_seconds", "Age in seconds of the oldest operation of a pod worker, by operation; absent without one.",
+			seconds(now, since), "operation_type", op)
 	}
-	gauge(c.descs.overrun, late.Seconds())
+	m.gauge("pod_grace_overrun_seconds", "Seconds by which the pod that is most overdue has exceeded its grace period; 0 without one.", late.Seconds())
+	waited := 0.0
+	if !s.Locks.Oldest.IsZero() {
+		waited = seconds(now, s.Locks.Oldest)
+	}
+	m.gauge("lock_wait_in_flight_seconds", "Age in seconds of the oldest wait for a lock of cgroups, user id ranges, host ports or claims; 0 without one.", waited)
+	m.counter("lock_waits_total", "Number of waits for a lock.", float64(s.Locks.Begun))
+	m.counter("lock_waits_given_up_total", "Number of waits that ended without the lock: the operation is retried.", float64(s.Locks.GivenUp))
 }
 
 func seconds(now, since time.Time) float64 { return max(0, now.Sub(since).Seconds()) }
