@@ -1,12 +1,15 @@
 package pod
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Status is what the runtime's status calls say about one pod: the
@@ -228,4 +231,54 @@ func OrderIPs(found, node []string) []string {
 		}
 	}
 	return slices.Concat(four, six)
+}
+
+// OwnsCondition reports whether nobody else sets conditions of that type: those of the node
+// (pkg/kubelet/types/pod_status.go), and that of a disruption.
+func OwnsCondition(t v1.PodConditionType) bool {
+	switch t {
+	case v1.PodReadyToStartContainers, v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled,
+		v1.PodResizePending, v1.PodResizeInProgress, v1.AllContainersRestarting, v1.DisruptionTarget:
+		return true
+	}
+	return false
+}
+
+// CheckCondition returns what is wrong with a condition that others set, nil if nothing is.
+func CheckCondition(c v1.PodCondition) error {
+	if errs := validation.IsQualifiedName(string(c.Type)); len(errs) > 0 {
+		return fmt.Errorf("condition %q: %s", c.Type, strings.Join(errs, "; "))
+	}
+	if OwnsCondition(c.Type) {
+		return fmt.Errorf("condition %s: podctl sets it itself", c.Type)
+	}
+	switch c.Status {
+	case v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown:
+		return nil
+	}
+	return fmt.Errorf("condition %s: status %q is not True, False or Unknown", c.Type, c.Status)
+}
+
+// ProbeResult is what counts of one probe of one container. The zero value
+// means that the probe has come to no result.
+type ProbeResult uint8
+
+const (
+	// ProbeUnknown: the probe has come to no result.
+	ProbeUnknown ProbeResult = iota
+	// ProbeSuccess: the success threshold was reached last.
+	ProbeSuccess
+	// ProbeFailure: the failure threshold was reached last.
+	ProbeFailure
+)
+
+func (r ProbeResult) String() string {
+	return [...]string{ProbeUnknown: "Unknown", ProbeSuccess: "Success", ProbeFailure: "Failure"}[r]
+}
+
+// ProbeResults are the results of a pod's probes, by container id: a restarted
+// container starts with no result. The zero value is a pod whose probes have
+// not run (pkg/kubelet/prober/results/results_manager.go).
+type ProbeResults struct {
+	Startup, Liveness, Readiness map[string]ProbeResult
 }
