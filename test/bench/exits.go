@@ -137,4 +137,6 @@ func lagsOf(ctx context.Context, own *PodMaker, events *Exits, pods []*Pod) (<-c
 // unhinted is a runtime without events.
 type unhinted struct{ *cri.Client }
 
-func (unhinted) Hints(context.Context, func(), func(pod.Notice)) error { return errors.ErrUnsupported }
+func (unhinted) Notices(context.Context, func(), func(pod.Notice)) error {
+	return errors.ErrUnsupported
+}

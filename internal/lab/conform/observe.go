@@ -195,7 +195,7 @@ func watchStates(ctx context.Context, client *cri.Client) *stateRecorder {
 	opened, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = client.Hints(ctx, func() { close(opened) }, s.handleHint) // without events there are none
+		_ = client.Notices(ctx, func() { close(opened) }, s.handleHint) // without events there are none
 	}()
 	select {
 	case <-opened:
@@ -210,7 +210,7 @@ func watchStates(ctx context.Context, client *cri.Client) *stateRecorder {
 	return s
 }
 
-func (s *stateRecorder) handleHint(h pod.Hint) {
+func (s *stateRecorder) handleHint(h pod.Notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := strings.ToLower(h.State.String())
