@@ -154,7 +154,7 @@ func TestObserverSeriesAreFixed(t *testing.T) {
 }
 
 // observerSeries is the number of podctl_* series of an observer.
-const observerSeries = 264
+const observerSeries = 263
 
 // TestObserverAvoidsKubeletNames: a rule that selects kubelet_* must never
 // select what podctl says.
