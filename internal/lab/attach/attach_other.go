@@ -43,6 +43,9 @@ func (*Runtime) Redirect(context.Context) (asked, busy int, err error) { return 
 // Watch fails.
 func (*Runtime) Watch(context.Context, *Swap) error { return errLinux }
 
+// Exited fails.
+func (*Runtime) Exited() error { return errLinux }
+
 // Swap is two sockets of one directory.
 type Swap struct{ Path, Parked string }
 

@@ -89,16 +89,28 @@ const watchPause = 200 * time.Millisecond
 // replaced the socket. It returns nil when ctx ends.
 func (r *Runtime) Watch(ctx context.Context, s *Swap) error {
 	for ctx.Err() == nil {
-		poll := []unix.PollFd{{Fd: int32(r.pidfd), Events: unix.POLLIN}}
-		n, err := unix.Poll(poll, int(watchPause.Milliseconds()))
-		switch {
-		case err != nil && !errors.Is(err, unix.EINTR):
-			return fmt.Errorf("observe the runtime (pid %d): %w", r.PID, err)
-		case n > 0:
-			return fmt.Errorf("%s (pid %d) has exited", r.Comm, r.PID)
-		case !s.placed():
+		if err := r.exited(watchPause); err != nil {
+			return err
+		}
+		if !s.placed() {
 			return fmt.Errorf("%s was replaced by another process", s.Path)
 		}
+	}
+	return nil
+}
+
+// Exited returns an error if the runtime's process has exited, as it does in a restart.
+func (r *Runtime) Exited() error { return r.exited(0) }
+
+// exited waits until the runtime's process exits, which is an error, at most for a time.
+func (r *Runtime) exited(within time.Duration) error {
+	poll := []unix.PollFd{{Fd: int32(r.pidfd), Events: unix.POLLIN}}
+	n, err := unix.Poll(poll, int(within.Milliseconds()))
+	switch {
+	case err != nil && !errors.Is(err, unix.EINTR):
+		return fmt.Errorf("observe the runtime (pid %d): %w", r.PID, err)
+	case n > 0:
+		return fmt.Errorf("%s (pid %d) has exited", r.Comm, r.PID)
 	}
 	return nil
 }

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/podctl/podctl/internal/sys/hint"
 )
@@ -254,5 +257,26 @@ func TestWatchdogUndoesSwapOfAnotherProcess(t *testing.T) {
 	}
 	if got := names(t, s); got != "cri.sock=runtime" {
 		t.Error(got)
+	}
+}
+
+// A runtime that exits after the last look of Watch is seen at the end of the trace.
+func TestExitedRuntime(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pidfd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pidfd)
+	r := &Runtime{PID: cmd.Process.Pid, Comm: "containerd", pidfd: pidfd}
+	if err := r.Exited(); err != nil {
+		t.Error(err)
+	}
+	_, _ = cmd.Process.Kill(), cmd.Wait()
+	if err := r.Exited(); err == nil || !strings.HasSuffix(err.Error(), "has exited") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -53,8 +53,9 @@ type attached struct {
 	runtime  *attach.Runtime
 	swap     *attach.Swap
 	watchdog *attach.Watchdog
-	// unwatch ends the watch over what others do to the socket.
-	unwatch context.CancelFunc
+	// unwatch ends the watch over the runtime and its socket, and reports whether it has
+	// asked the trace to step aside.
+	unwatch func() bool
 }
 
 // openAttached prepares to take the place of the runtime's socket, and says so.
@@ -63,7 +64,7 @@ func openAttached(e *shell.Env, runtime *tracedRuntime) (frontend, error) {
 	if !isUnix {
 		return frontend{}, shell.Usagef("--attach needs a runtime at a unix socket")
 	}
-	a := &attached{env: e, unwatch: func() {}}
+	a := &attached{env: e, unwatch: func() bool { return false }}
 	var err error
 	if a.runtime, err = attach.Examine(path); err != nil {
 		return frontend{}, fmt.Errorf("attach to %s: %w", path, err)
@@ -136,9 +137,12 @@ func (a *attached) begin(ctx context.Context, aside chan<- error) error {
 		return fmt.Errorf("attach to %s: %w", a.swap.Path, err)
 	}
 	watch, unwatch := context.WithCancel(ctx)
-	a.unwatch = unwatch
+	watched := make(chan error, 1)
+	a.unwatch = func() bool { unwatch(); return <-watched != nil }
 	go func() {
-		if err := a.runtime.Watch(watch, a.swap); err != nil {
+		err := a.runtime.Watch(watch, a.swap)
+		watched <- err
+		if err != nil {
 			aside <- hint.Errorf("run podctl trace --attach again", "the trace has ended: %w", err)
 		}
 	}()
@@ -211,10 +215,13 @@ const (
 
 // end gives the runtime its place back, and waits for the calls in flight.
 func (a *attached) end(ctx context.Context, s *session, r *relay.Relay, closeListener func() error) error {
-	a.unwatch()
+	steppedAside := a.unwatch()
 	err := a.swap.Undo()
 	if err == nil {
 		err = a.watchdog.Dismiss()
+	}
+	if !steppedAside { // it may have exited since the last look
+		err = errors.Join(err, a.runtime.Exited())
 	}
 	time.Sleep(backlogTime)
 	err = errors.Join(err, closeListener(), a.runtime.Close())
