@@ -188,6 +188,8 @@ func TestJudge(t *testing.T) {
 			StepObject, LayerConfig, Observed, `c: CreateContainerConfigError: secret "a" not found`, "podctl describe default/web"},
 		{"a volume of podctl's pod", failed(event.LayerVolume, "mount volumes: set up volume \"v\": input/output error"),
 			StepVolume, LayerVolume, Observed, "last sync: mount volumes", "podctl describe default/web"},
+		{"an image without a registry", placed(view.Container{State: view.Waiting, Reason: "ErrImagePull", Image: "nginx:1", Message: `short-name "nginx:1" did not resolve to an alias`}),
+			StepPull, LayerImage, Observed, "c: ErrImagePull: short-name", "write the image as REGISTRY/NAME:TAG"},
 		{"a failed sandbox in words that are not known", failed(event.LayerSandbox, "run sandbox: surprise"),
 			StepSandbox, LayerNone, Unknown, "last sync: run sandbox: surprise", ""},
 		{"an error in the runtime's frame", failed(event.LayerSandbox, "rpc error: code = Unknown desc = surprise of "+strings.Repeat("0123", 16)),

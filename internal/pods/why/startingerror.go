@@ -84,7 +84,7 @@ func (v *facts) nextFor(m *Meaning) []string {
 	switch ofImage := v.position.container != nil && (m.Layer == LayerImage || m.Layer == LayerRegistry); {
 	case m.Hint == describePod && !ofImage:
 		return []string{"podctl describe " + v.CLIName()}
-	case m.Hint != "" && !m.needsName() && !ofImage:
+	case m.Hint == writeImage, m.Hint != "" && !m.needsName() && !ofImage:
 		return []string{m.Hint}
 	}
 	switch m.Layer {

@@ -17,6 +17,7 @@ const (
 	describePod   = "podctl describe POD"
 	containerLogs = "podctl logs POD/CONTAINER"
 	pullImage     = "podctl pull IMAGE"
+	writeImage    = "write the image as REGISTRY/NAME:TAG"
 	topPod        = "podctl top containers POD"
 	kernelDenied  = "journalctl -k -g 'apparmor=\"DENIED\"|type=1326|avc:  denied'"
 )
@@ -124,7 +125,7 @@ var table = []row{
 	// Images and registries.
 	{means: "the kubelet limits its pulls: it tries again", step: StepPull, layer: LayerImage, hint: "wait, or raise registryPullQPS of the kubelet", words: []string{"pull qps exceeded"}},
 	{means: "the image is not on the node, and imagePullPolicy Never forbids a pull", step: StepPull, layer: LayerImage, hint: pullImage, words: []string{"pull policy of never", "errimageneverpull"}},
-	{means: "the name of the image is not valid, or names no registry", step: StepPull, layer: LayerImage, hint: describePod, words: []string{
+	{means: "the name of the image is not valid, or names no registry", step: StepPull, layer: LayerImage, hint: writeImage, words: []string{
 		"invalid reference format", "invalidimagename", "parse image", "default image tag", "repository name must", "short-name", "unqualified-search", "couldn't parse image", "invalid tag format",
 	}},
 	{means: "the image is not made for this machine's architecture", step: StepPull, layer: LayerImage, hint: "podctl images IMAGE", words: []string{"no match for platform", "no image found in", "no matching manifest", "image operating system", "does not match the specified platform"}},
