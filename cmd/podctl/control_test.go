@@ -317,7 +317,7 @@ func TestRmTriesAgainWhatItsPodctlRemovesToo(t *testing.T) {
 		c := w.run(pair)
 		w.sim.Inject(`method=RemoveContainer pod=default/web nth=1 error=Unknown message="container is already in removing state"`)
 		expect(t, w.ran(0, 10*time.Second, "rm", "web"), "default/web removed; ", " still has its manifest, and keeps it stopped: podctl start default/web runs it again\n")
-		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Stopped") || strings.Contains(got, "10.88.") {
+		if got := fields(w.ran(0, time.Second, "pods"), "default/web"); !strings.HasPrefix(got, "default/web Removed") || strings.Contains(got, "10.88.") {
 			t.Errorf("a pod that was removed: %q", got)
 		}
 		c.interrupt()

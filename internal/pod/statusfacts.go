@@ -11,6 +11,7 @@ const (
 	StatusRejected    = "Rejected"
 	StatusTerminating = "Terminating"
 	StatusStopped     = "Stopped"
+	StatusRemoved     = "Removed"
 )
 
 // PhaseExited is the phase of a pod that does not run, where it is not known whether it
@@ -32,6 +33,8 @@ type StatusFacts struct {
 	Terminating bool
 	// Stopped: podctl stop stopped it. Finished: it has ended and was cleaned up.
 	Stopped, Finished bool
+	// Removed: the runtime holds nothing of it.
+	Removed bool
 }
 
 // Decide returns the STATUS that every command shows, and the phase of -o json.
@@ -44,6 +47,8 @@ func (f StatusFacts) Decide() (status, phase string) {
 		return f.WaitReason, phase
 	case f.Terminating && !ended:
 		return StatusTerminating, StatusTerminating
+	case f.Stopped && (ended || f.Finished) && f.Removed:
+		return StatusRemoved, phase
 	case f.Stopped && (ended || f.Finished):
 		return StatusStopped, phase
 	}

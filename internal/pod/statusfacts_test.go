@@ -79,6 +79,7 @@ func TestStatusFactsExamples(t *testing.T) {
 		{"terminating, its containers have ended", StatusFacts{Containers: "Error", Phase: v1.PodFailed, Terminating: true}, "Error Failed"},
 		{"being stopped", StatusFacts{Containers: "Running", Phase: v1.PodRunning, Stopped: true}, "Running Running"},
 		{"stopped", StatusFacts{Containers: "Completed", Phase: v1.PodSucceeded, Stopped: true, Finished: true}, "Stopped Succeeded"},
+		{"removed, and still desired", StatusFacts{Containers: "Completed", Phase: v1.PodSucceeded, Stopped: true, Finished: true, Removed: true}, "Removed Succeeded"},
 		{"stopped before it ran", StatusFacts{Stopped: true, Finished: true}, "Stopped Pending"},
 		{"ended, by the runtime's listing", StatusFacts{Containers: "Completed", Phase: PhaseExited}, "Completed Exited"},
 	} {

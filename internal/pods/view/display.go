@@ -26,7 +26,7 @@ func (p *Pod) decide() (d pod.Display, phase string) {
 	case p.Manager != nil:
 		d = pod.Display{Status: w.PodStatus, Ready: w.Ready, Containers: w.Containers, Restarts: w.Restarts}
 		facts.Phase, facts.Rejected, facts.WaitReason = w.PodPhase, w.Rejected != "", w.WaitReason
-		facts.Stopped, facts.Finished = w.Stopped, w.Finished()
+		facts.Stopped, facts.Finished, facts.Removed = w.Stopped, w.Finished(), p.isRemoved()
 	case p.Object != nil && !p.noStatus && !p.objectIsStale():
 		d, facts.Phase = pod.DisplayOf(p.Object), p.Object.Status.Phase
 	default:

@@ -38,7 +38,11 @@ func (r *Reader) Reported(asking *owners.PendingAnswers) ([]*Pod, error) {
 		return nil, err
 	}
 	r.warn(answers)
-	return Merge(nil, answers), nil
+	pods := Merge(nil, answers)
+	for _, p := range pods {
+		p.unlisted = true
+	}
+	return pods, nil
 }
 
 // warn reports who did not answer. Processes elsewhere are left out: they may have no pod

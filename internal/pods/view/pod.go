@@ -70,6 +70,8 @@ type Pod struct {
 
 	// noStatus: Object is the manifest that was left on the sandbox, without a status.
 	noStatus bool
+	// unlisted: the runtime did not say what it holds.
+	unlisted bool
 	// replaced: the name is that of a newer pod.
 	replaced bool
 	// sandboxIPs are those of the newest sandbox, where they were read (see ReadStatuses).

@@ -91,11 +91,14 @@ func (p *Pod) Began() time.Time {
 	return first
 }
 
+// isRemoved reports whether the runtime holds nothing of the pod that a podctl process reports.
+func (p *Pod) isRemoved() bool { return p.Manager != nil && p.Runtime == nil && !p.unlisted }
+
 // IPs returns the pod's IPs, if a podctl process or a kubelet reports them, or if they were
 // read from the runtime.
 func (p *Pod) IPs() []string {
 	switch {
-	case p.Manager != nil && p.Worker.Stopped && p.Runtime == nil:
+	case p.Worker.Stopped && p.isRemoved():
 		return nil // those of its last sandbox, which is removed
 	case len(p.Worker.IPs) > 0:
 		return p.Worker.IPs
