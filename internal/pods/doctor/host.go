@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 func checkCgroupVersion(f Facts, r *report) {
@@ -41,7 +42,7 @@ func checkDisks(f Facts, r *report) {
 			r.unknown(d.Path, d.Err)
 			continue
 		}
-		space, text := percent(d.Free, d.Size), fmt.Sprintf("%s: %d%% of %s free", d.Path, percent(d.Free, d.Size), gib(d.Size))
+		space, text := percent(d.Free, d.Size), fmt.Sprintf("%s: %s of %s free (%d%%)", d.Path, usage.Bytes(d.Free), usage.Bytes(d.Size), percent(d.Free, d.Size))
 		inodes := 100
 		if d.Inodes > 0 {
 			inodes = percent(d.FreeInodes, d.Inodes)
@@ -64,8 +65,6 @@ func percent(part, whole uint64) int {
 	}
 	return int(float64(part) / float64(whole) * 100)
 }
-
-func gib(n uint64) string { return fmt.Sprintf("%.1fGiB", float64(n)/(1<<30)) }
 
 // earliest is a time before which no clock of this program was right.
 var earliest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -153,8 +152,8 @@ func checkSwap(f Facts, r *report) {
 	case f.Host.Swap == 0:
 		r.ok("no swap")
 	case f.Host.CgroupVersion == 1:
-		r.warn("swapoff -a, or cgroup v2", "%s of swap with cgroup v1: containers may swap without a limit", gib(f.Host.Swap))
+		r.warn("swapoff -a, or cgroup v2", "%s of swap with cgroup v1: containers may swap without a limit", usage.Bytes(f.Host.Swap))
 	default:
-		r.info("%s of swap: containers may not use it, as under a kubelet with the default swapBehavior", gib(f.Host.Swap))
+		r.info("%s of swap: containers may not use it, as under a kubelet with the default swapBehavior", usage.Bytes(f.Host.Swap))
 	}
 }
