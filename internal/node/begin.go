@@ -105,6 +105,9 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 			return false
 		}
 		defer release()
+		for _, text := range n.ports.shared(d.Pod) {
+			n.events.send(d.Pod, event.Event{Reason: event.HostPortShared, Warning: true, Message: text})
+		}
 	} else {
 		n.devices.restore(d.Pod, listed)
 	}

@@ -82,6 +82,9 @@ type Options struct {
 	// another podctl of this host has a pod with one of them. No other podctl starts
 	// such a pod before release is called. Nil looks at this node's pods only.
 	HostPorts func(ctx context.Context, p *v1.Pod) (release func(), err error)
+	// PortListeners returns the processes of the host that listen on a port of the host, as text;
+	// nil knows none.
+	PortListeners func(protocol v1.Protocol, port int32) []string
 	// OwnersElsewhere asks the podctl processes that use other endpoints, or have other run
 	// directories, which pods they own; nil knows none.
 	OwnersElsewhere func(ctx context.Context, pods []*pod.Pod) (Owners, error)
@@ -265,7 +268,7 @@ func (n *Node) connect() {
 		background: &n.background, wake: n.wake,
 	}
 	n.names = &nameLocks{pods: n.pods, locks: o.Locks, events: n.events, host: o.Host, log: o.Log}
-	n.ports = &hostPorts{pods: n.pods, rt: o.Runtime, elsewhere: o.HostPorts, log: o.Log}
+	n.ports = &hostPorts{pods: n.pods, rt: o.Runtime, elsewhere: o.HostPorts, listeners: o.PortListeners, log: o.Log}
 	n.devices = &devices{pods: n.pods, rt: o.Runtime, log: o.Log}
 	n.allocations = &allocations{pods: n.pods, workers: n.workers, sync: n.sync, allocatable: o.Allocatable, observer: o.Observer}
 	n.remover = &remover{

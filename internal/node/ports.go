@@ -1,10 +1,12 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +46,8 @@ type hostPorts struct {
 	rt   Runtime
 	// elsewhere reserves them from other podctl processes: see Options.HostPorts.
 	elsewhere func(ctx context.Context, p *v1.Pod) (release func(), err error)
+	// listeners is Options.PortListeners.
+	listeners func(protocol v1.Protocol, port int32) []string
 	log       *slog.Logger
 	// sandboxes are the host ports of the running sandboxes of others, by id.
 	sandboxes map[string]*v1.Pod
@@ -78,6 +82,27 @@ func (h *hostPorts) reserve(ctx context.Context, p *v1.Pod, listed []*pod.Pod) (
 		return nil, err
 	}
 	return release, nil
+}
+
+// shared returns a warning for each host port of a pod that a process of the host has, too: the
+// network leads connections to the pod, and nothing tells the process.
+func (h *hostPorts) shared(p *v1.Pod) []string {
+	if h.listeners == nil || pod.IsHostNetwork(p) || !preempt.HasHostPort(p) {
+		return nil
+	}
+	var texts []string
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		for _, port := range c.Ports {
+			protocol := cmp.Or(port.Protocol, v1.ProtocolTCP)
+			if port.HostPort == 0 {
+				continue
+			}
+			for _, process := range h.listeners(protocol, port.HostPort) {
+				texts = append(texts, fmt.Sprintf("%s listens on host port %d/%s, and its connections go to this pod while that runs", process, port.HostPort, protocol))
+			}
+		}
+	}
+	return texts
 }
 
 // others returns the running pods that are not this node's, with their host ports.

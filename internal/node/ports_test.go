@@ -96,3 +96,25 @@ func TestPodRejectedForHostPortNamesItsHolder(t *testing.T) {
 		w.empty()
 	})
 }
+
+// A process of the host that listens on a host port is named, unless the pod shares its network.
+func TestHostPortSharedWithProcess(t *testing.T) {
+	h := &hostPorts{listeners: func(protocol v1.Protocol, port int32) []string {
+		if protocol == v1.ProtocolTCP && port == 8080 {
+			return []string{"python3 (pid 812)"}
+		}
+		return nil
+	}}
+	p := desire(t, withPort("web", 8080))[0].Pod
+	want := "python3 (pid 812) listens on host port 8080/TCP, and its connections go to this pod while that runs"
+	if got := h.shared(p); len(got) != 1 || got[0] != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := h.shared(desire(t, withPort("web", 9090))[0].Pod); len(got) != 0 {
+		t.Errorf("of another port: %q", got)
+	}
+	p.Spec.HostNetwork = true
+	if got := h.shared(p); len(got) != 0 {
+		t.Errorf("on the host's network: %q", got)
+	}
+}

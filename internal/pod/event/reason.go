@@ -49,6 +49,8 @@ const (
 const (
 	// SandboxReady: the pod's sandbox runs.
 	SandboxReady = "SandboxReady"
+	// HostPortShared: a process of the host listens on a host port that leads to the pod.
+	HostPortShared = "HostPortShared"
 	// FailedUnmount: a volume cannot be unmounted.
 	FailedUnmount = "FailedUnmount"
 	// Starting: the pod was admitted.

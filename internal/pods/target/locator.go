@@ -192,35 +192,16 @@ func (l *Locator) listeners(port Port) ([]Lineage, error) {
 	if l.HostUnknown != nil {
 		return nil, fmt.Errorf("processes that listen: %w", l.HostUnknown)
 	}
-	sockets, err := l.Procs.Listeners(l.onHost())
-	if err != nil {
-		return nil, err
-	}
-	listens := map[uint32]bool{}
-	for _, s := range sockets {
-		if int32(s.Port) == port.Number && (port.Protocol == "" || port.Protocol == v1.Protocol(s.Protocol)) {
-			listens[s.Inode] = true
-		}
-	}
-	if len(listens) == 0 {
-		return nil, nil
-	}
-	pids, err := l.Procs.PIDs()
-	if err != nil {
-		return nil, err
-	}
+	pids, err := l.Procs.Listening(l.onHost(), func(s proc.Listener) bool {
+		return int32(s.Port) == port.Number && (port.Protocol == "" || port.Protocol == v1.Protocol(s.Protocol))
+	})
 	var found []Lineage
 	for _, pid := range pids {
-		for _, inode := range l.Procs.Sockets(pid) {
-			if listens[inode] {
-				if lineage, err := l.lineage(pid); err == nil {
-					found = append(found, lineage)
-				}
-				break
-			}
+		if lineage, err := l.lineage(pid); err == nil {
+			found = append(found, lineage)
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // ready are the pods that have a network: a sandbox of theirs is ready.

@@ -21,6 +21,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/preempt"
 	"github.com/podctl/podctl/internal/sys/flock"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // hostPorts knows which host ports the pods of the host's other podctls have, on
@@ -57,6 +58,18 @@ const (
 	// of the loop starts wait once.
 	portPause = 2 * time.Second
 )
+
+// portListeners returns the processes that listen on a port in podctl's network namespace.
+func portListeners(protocol v1.Protocol, port int32) []string {
+	pids, _ := proc.Default.Listening(os.Getpid(), func(l proc.Listener) bool { // a warning only
+		return int32(l.Port) == port && l.Protocol == string(protocol)
+	})
+	var all []string
+	for _, pid := range pids {
+		all = append(all, fmt.Sprintf("%s (pid %d)", proc.Default.Comm(pid), pid))
+	}
+	return all
+}
 
 // reserve returns why a pod may not have its host ports. Until release is called no
 // other podctl starts a pod with a host port.

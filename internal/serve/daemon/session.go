@@ -267,6 +267,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		// Below a root that the user gave others may have pods that podctl cannot see.
 		KeepLeftoverCgroups: s.opts.CgroupRoot != "",
 		HostPorts:           (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).reserve,
+		PortListeners:       portListeners,
 	})
 	return nil
 }

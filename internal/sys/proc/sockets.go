@@ -3,6 +3,7 @@ package proc
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,6 +45,31 @@ func (f FS) Listeners(pid int) ([]Listener, error) {
 		}
 	}
 	return found, nil
+}
+
+// Listening returns the processes with one of the selected sockets that listen in the network
+// namespace of a process.
+func (f FS) Listening(pid int, selected func(Listener) bool) ([]int, error) {
+	sockets, err := f.Listeners(pid)
+	if err != nil {
+		return nil, err
+	}
+	listens := map[uint32]bool{}
+	for _, s := range sockets {
+		if selected(s) {
+			listens[s.Inode] = true
+		}
+	}
+	if len(listens) == 0 {
+		return nil, nil
+	}
+	pids, err := f.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(pids, func(pid int) bool {
+		return !slices.ContainsFunc(f.Sockets(pid), func(inode uint32) bool { return listens[inode] })
+	}), nil
 }
 
 // hexPort reads the port of ADDRESS:PORT.

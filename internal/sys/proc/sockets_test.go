@@ -21,6 +21,9 @@ func TestListenersOfNetworkNamespace(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
+	if pids, err := root.Listening(10, func(l Listener) bool { return l.Port == 8080 }); err != nil || len(pids) != 0 {
+		t.Errorf("processes without that socket: %v, %v", pids, err)
+	}
 	if _, err := root.Listeners(11); err == nil {
 		t.Error("no error of a process that does not exist")
 	}
