@@ -99,6 +99,11 @@ func TestStartingNamesStepAndLayer(t *testing.T) {
 		release := w.sim.Inject("method=* hang")
 		out = w.ran(shell.ExitUnreachable, 15*time.Second, "starting")
 		expect(t, out, "warning: the runtime does not answer", "default/crash")
+		for name, step := range map[string]string{"crash": "restart c", "image": "pull c"} { // the last known one
+			if got := fields(out, "default/"+name); !strings.Contains(got, " "+step+" ") {
+				t.Errorf("while the runtime is away: %q, want step %s", got, step)
+			}
+		}
 		release()
 		c.interrupt()
 		c.ends(shell.ExitInterrupted, time.Minute)
