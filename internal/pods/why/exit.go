@@ -68,10 +68,47 @@ const (
 	ShellNoExec, ShellNotFound = 126, 127
 )
 
+// exitRules is the table of processes that ended. The first row that matches decides.
+var exitRules = []rule{
+	{"137, and the kernel's log has a record of a process of the container from then, at the limit of a cgroup (`oom_memcg`): of the container, one in it, its pod, or above", LayerKernel, Observed, "raise the limit that the record names", ending(CauseOOM, killedAtLimit)},
+	{"137 with such a record, and the host, or the memory nodes that its cpuset or NUMA policy allows, had no memory", LayerKernel, Observed, "`free -m`", ending(CauseHostOOM, killedOnHost)},
+	{"`StartError`, `ContainerCannotRun`: the runtime could not start it", LayerRuntime, Observed, "`podctl inspect POD/CONTAINER`", ending(CauseStart, neverStarted)},
+	{"255 with `Unknown`, or `ContainerStatusUnknown`: the runtime or its shim exited, or no longer has it", LayerNone, Unknown, "the owner's events", ending(CauseLost, lostByRuntime)},
+	{"137, 143, and an event of its owner says why it ended the container", LayerWorker, Observed, "what the event says", ending(CauseStop, endedByOwner)},
+	{"137, 143 after the pod was asked to stop; SIGKILL once the grace period is over", LayerWorker, Likely, "a longer grace period", ending(CauseStop, endedByStop)},
+	{"137 with `OOMKilled`, and the kernel's log does not go back to its start. Runtimes report it for all containers of a pod whose limit was met", LayerKernel, Likely, "`podctl top containers POD`", ending(CauseOOM, reportedOOM)},
+	{"137, 143 while a liveness or startup probe fails", LayerProbe, Likely, "`podctl logs POD/CONTAINER`", ending(CauseLiveness, endedForProbe)},
+	{"137, and the pod's cgroup counts an OOM kill that no other container explains, and the kernel's log does not go back", LayerKernel, Likely, "`podctl top containers POD`", ending(CauseOOM, countedOOM)},
+	{"139, 134, …: a signal that a process brings on itself", LayerApplication, Likely, "`podctl logs -p POD/CONTAINER`", ending(CauseCrash, crashed)},
+	{"any other signal: its sender is not known", LayerNone, Unknown, "`podctl describe POD`", ending(CauseSignal, signaled)},
+	{"0: it completed", LayerNone, Observed, "restartPolicy", ending(CauseCompleted, completed)},
+	{"its last line is what the runtime's own process writes of a program that the kernel cannot execute, within 2 s of its start", LayerApplication, Likely, "what the row names", ending(CauseStart, neverRan)},
+	{"any other code: its program returned it; 126 and 127 are a shell's, which may not execute a command or does not find it", LayerApplication, Observed, "`podctl logs -p POD/CONTAINER`", ending(CauseExit, returned)},
+}
+
+// ending returns the finding of a kind of end; match returns "" if it is not of the kind.
+func ending(kind string, match func(*exit) (text string, evidence []string)) func(*facts) finding {
+	return func(v *facts) finding {
+		text, evidence := match(v.exit)
+		if text == "" {
+			return finding{}
+		}
+		f := finding{cause: kind, evidence: []Evidence{{Kind: KindExit, Message: text}}}
+		for _, more := range evidence {
+			f.evidence = append(f.evidence, Evidence{Kind: KindExit, Message: more})
+		}
+		return f
+	}
+}
+
 // causeOf returns why a process ended. An OOM kill of a process of the container is evidence; it is
 // the cause only if the container also ended by it.
 func causeOf(e exit) view.Cause {
-	c := e.cause()
+	v := (&facts{exit: &e}).decide(exitRules)
+	c := view.Cause{Kind: v.cause, Text: v.Evidence[0].Message, Confidence: string(v.Confidence)}
+	for _, more := range v.Evidence[1:] {
+		c.Evidence = append(c.Evidence, more.Message)
+	}
 	if c.Kind != CauseOOM && c.Kind != CauseHostOOM {
 		c.Evidence = append(c.Evidence, e.killEvidence()...)
 		c.LostProcess = e.code != 0 && e.kill != nil && e.followsKill()
@@ -79,46 +116,41 @@ func causeOf(e exit) view.Cause {
 	return c
 }
 
-func (e exit) cause() view.Cause {
-	for _, rule := range []func(exit) (view.Cause, bool){causeByKernel, causeByRuntime, causeByOwner, causeByReport, causeByProbe, causeBySignal} {
-		if c, found := rule(e); found {
-			return c
-		}
+func completed(e *exit) (text string, evidence []string) {
+	switch {
+	case e.code != 0:
+		return "", nil
+	case e.restarts:
+		return "it completed, and restartPolicy Always starts it again; OnFailure and Never do not", nil
 	}
-	if e.code == 0 {
-		text := "it completed"
-		if e.restarts {
-			text += ", and restartPolicy Always starts it again; OnFailure and Never do not"
-		}
-		return view.Cause{Kind: CauseCompleted, Text: text, Confidence: string(Observed)}
-	}
-	if m, ok := e.neverRan(); ok {
-		return view.Cause{Kind: CauseStart, Text: "it never ran: " + m.Meaning, Confidence: string(Likely), Evidence: []string{e.lastLine}}
-	}
-	text := fmt.Sprintf("its program returned %d", e.code)
+	return "it completed", nil
+}
+
+func returned(e *exit) (text string, evidence []string) {
+	text = fmt.Sprintf("its program returned %d", e.code)
 	switch e.code {
 	case ShellNoExec:
 		text += ", which a shell does for a command that it may not execute"
 	case ShellNotFound:
 		text += ", which a shell does for a command that it does not find"
 	}
-	return view.Cause{Kind: CauseExit, Text: text, Confidence: string(Observed)}
+	return text, nil
 }
 
 // execTime is how long the runtime's first process lives that cannot execute the program.
 const execTime = 2 * time.Second
 
-// neverRan returns what the last line says of a program that the kernel could not execute: the runtime's
-// own process writes it in place of the program, and returns an error.
-func (e exit) neverRan() (Meaning, bool) {
+// neverRan examines a program that the kernel could not execute: the runtime's own process writes its last
+// line in place of the program, and returns an error.
+func neverRan(e *exit) (text string, evidence []string) {
 	if !strings.HasPrefix(e.lastLine, "exec /") || e.finished.Sub(e.started) > execTime {
-		return Meaning{}, false
+		return "", nil
 	}
 	said := Explain(e.lastLine, StepStart)
 	if len(said) != 1 || said[0].Layer != LayerApplication {
-		return Meaning{}, false
+		return "", nil
 	}
-	return said[0], true
+	return "it never ran: " + said[0].Meaning, []string{e.lastLine}
 }
 
 // maxKillToExit is the longest time between an OOM kill and the end of the container that it caused,
@@ -126,43 +158,50 @@ func (e exit) neverRan() (Meaning, bool) {
 const maxKillToExit = 10 * time.Second
 
 // endedByKill reports whether the container ended when the kernel killed a process of it.
-func (e exit) endedByKill() bool {
+func (e *exit) endedByKill() bool {
 	return e.kill != nil && e.signal() == unix.SIGKILL && e.followsKill()
 }
 
 // followsKill reports whether the container may have ended because of the OOM kill, by the time
 // of it. Where the clock was set since, the times do not tell.
-func (e exit) followsKill() bool {
+func (e *exit) followsKill() bool {
 	return e.kill.at.IsZero() || e.finished.IsZero() || e.clockWasSet() || e.finished.Sub(e.kill.at) <= maxKillToExit+e.log.Slack
 }
 
 // clockWasSet reports whether the kernel's log and the runtime have their times of different clocks:
 // the record is of this container, and outside of its life, or its end is in the future.
-func (e exit) clockWasSet() bool {
+func (e *exit) clockWasSet() bool {
 	slack := maxKillToExit + e.log.Slack
 	return !e.started.IsZero() && e.kill.at.Before(e.started.Add(-slack)) || e.kill.at.After(e.finished.Add(slack)) ||
 		!e.read.IsZero() && e.finished.After(e.read.Add(slack))
 }
 
-// causeByKernel returns the cause if the kernel killed a process and the container ended by
-// SIGKILL then.
-func causeByKernel(e exit) (view.Cause, bool) {
-	if !e.endedByKill() {
-		return view.Cause{}, false
+// hostHadNoMemory reports whether the kernel killed the process for lack of memory of the host.
+func (e *exit) hostHadNoMemory() bool {
+	return e.kill.scope == scopeHost || e.kill.scope == scopeMemoryNodes
+}
+
+func killedAtLimit(e *exit) (text string, evidence []string) {
+	if !e.endedByKill() || e.hostHadNoMemory() {
+		return "", nil
 	}
-	kind := CauseOOM
-	if e.kill.scope == scopeHost || e.kill.scope == scopeMemoryNodes {
-		kind = CauseHostOOM
+	return e.killed()
+}
+
+func killedOnHost(e *exit) (text string, evidence []string) {
+	if !e.endedByKill() || !e.hostHadNoMemory() {
+		return "", nil
 	}
-	return view.Cause{
-		Kind: kind, Text: "killed by the kernel: " + e.kill.describe(e.limits), Confidence: string(Observed),
-		Evidence: append([]string{e.kill.text()}, e.oomEvidence()...),
-	}, true
+	return e.killed()
+}
+
+func (e *exit) killed() (text string, evidence []string) {
+	return "killed by the kernel: " + e.kill.describe(e.limits), append([]string{e.kill.text()}, e.oomEvidence()...)
 }
 
 // killEvidence returns what shows that the kernel killed a process of the container, or may
 // have.
-func (e exit) killEvidence() []string {
+func (e *exit) killEvidence() []string {
 	reported := "the runtime reports " + reasonOOMKilled
 	switch {
 	case e.kill != nil:
@@ -182,7 +221,7 @@ func (e exit) killEvidence() []string {
 }
 
 // logCoversRun reports whether the kernel's log reaches back to the start of the container.
-func (e exit) logCoversRun() bool {
+func (e *exit) logCoversRun() bool {
 	return !e.log.Since.IsZero() && !e.started.IsZero() && e.log.Since.Add(e.log.Slack).Before(e.started)
 }
 
@@ -193,38 +232,40 @@ const (
 	reasonUnknown    = "Unknown"
 )
 
-// causeByRuntime returns the cause that the runtime reports.
-func causeByRuntime(e exit) (view.Cause, bool) {
-	switch {
-	case e.reason == reasonStartError, e.reason == reasonCannotRun:
-		return view.Cause{Kind: CauseStart, Text: "the runtime could not start it", Confidence: string(Observed)}, true
-	case e.reason == view.ReasonLost: // what the kubelet and podctl put for one that the runtime has no more: its code is no signal
-		return view.Cause{Kind: CauseLost, Text: "the runtime no longer has it: how it ended is not known", Confidence: string(Unknown)}, true
-	case e.reason == reasonUnknown && e.code == lostCode:
-		return view.Cause{Kind: CauseLost, Text: "the runtime or its shim exited and does not know how it ended", Confidence: string(Unknown)}, true
+func neverStarted(e *exit) (text string, evidence []string) {
+	if e.reason != reasonStartError && e.reason != reasonCannotRun {
+		return "", nil
 	}
-	return view.Cause{}, false
+	return "the runtime could not start it", nil
 }
 
-// causeByReport returns the cause of a SIGKILL if the runtime reports an OOM kill, and
-// nothing contradicts it. Runtimes remember an OOM kill until the container ends, and count
-// those of the whole pod.
-func causeByReport(e exit) (view.Cause, bool) {
-	if e.reason != reasonOOMKilled || e.signal() != unix.SIGKILL || e.kill != nil || e.logCoversRun() {
-		return view.Cause{}, false
+// lostByRuntime examines what the kubelet and podctl put for a container that the runtime has no more: its
+// code is no signal.
+func lostByRuntime(e *exit) (text string, evidence []string) {
+	switch {
+	case e.reason == view.ReasonLost:
+		return "the runtime no longer has it: how it ended is not known", nil
+	case e.reason == reasonUnknown && e.code == lostCode:
+		return "the runtime or its shim exited and does not know how it ended", nil
 	}
-	text := "probably killed by the kernel: out of memory"
+	return "", nil
+}
+
+// reportedOOM examines a SIGKILL of which the runtime reports an OOM kill, and nothing contradicts it.
+// Runtimes remember an OOM kill until the container ends, and count those of the whole pod.
+func reportedOOM(e *exit) (text string, evidence []string) {
+	if e.reason != reasonOOMKilled || e.signal() != unix.SIGKILL || e.kill != nil || e.logCoversRun() {
+		return "", nil
+	}
+	text = "probably killed by the kernel: out of memory"
 	if e.limits.own != nil {
 		text += ", at its limit of " + usage.Bytes(*e.limits.own) + " or one above it"
 	}
-	return view.Cause{
-		Kind: CauseOOM, Text: text, Confidence: string(Likely),
-		Evidence: append([]string{"the runtime reports " + reasonOOMKilled}, e.oomEvidence()...),
-	}, true
+	return text, append([]string{"the runtime reports " + reasonOOMKilled}, e.oomEvidence()...)
 }
 
 // oomEvidence returns what the pod's cgroup has counted.
-func (e exit) oomEvidence() []string {
+func (e *exit) oomEvidence() []string {
 	if e.pod == nil {
 		return nil
 	}
@@ -242,70 +283,75 @@ func (e exit) oomEvidence() []string {
 }
 
 // signal returns the signal that ended the process, 0 if none did.
-func (e exit) signal() unix.Signal {
+func (e *exit) signal() unix.Signal {
 	if e.code <= signalBase || e.code > signalBase+64 {
 		return 0
 	}
 	return unix.Signal(e.code - signalBase)
 }
 
-// causeByOwner returns the cause if the owner of the pod stopped it.
-func causeByOwner(e exit) (view.Cause, bool) {
-	signal := e.signal()
-	if signal != unix.SIGKILL && signal != unix.SIGTERM {
-		return view.Cause{}, false
+// byStop reports whether the signal is one with which an owner stops a container.
+func (e *exit) byStop() bool { return e.signal() == unix.SIGKILL || e.signal() == unix.SIGTERM }
+
+func endedByOwner(e *exit) (text string, evidence []string) {
+	if !e.byStop() || e.killing == "" {
+		return "", nil
 	}
-	stopped := !e.stop.IsZero() && !e.finished.Before(e.stop)
-	switch {
-	case e.killing != "":
-		return view.Cause{Kind: CauseStop, Text: name(signal) + ": " + e.killing, Confidence: string(Observed)}, true
-	case stopped && signal == unix.SIGTERM:
-		return view.Cause{Kind: CauseStop, Text: "SIGTERM: the pod was asked to stop", Confidence: string(Likely)}, true
-	case stopped && e.finished.Sub(e.stop) >= e.grace:
-		return view.Cause{
-			Kind: CauseStop, Text: fmt.Sprintf("SIGKILL: the pod was asked to stop, and its grace period of %s was over", age(e.grace)),
-			Confidence: string(Likely),
-		}, true
-	case stopped:
-		return view.Cause{Kind: CauseStop, Text: "SIGKILL: the pod was asked to stop", Confidence: string(Likely)}, true
-	}
-	return view.Cause{}, false
+	return name(e.signal()) + ": " + e.killing, nil
 }
 
-// causeByProbe returns the cause if a probe fails for which the owner may have stopped it.
-func causeByProbe(e exit) (view.Cause, bool) {
-	signal := e.signal()
-	if e.probe == "" || signal != unix.SIGKILL && signal != unix.SIGTERM {
-		return view.Cause{}, false
+func endedByStop(e *exit) (text string, evidence []string) {
+	if !e.byStop() || e.stop.IsZero() || e.finished.Before(e.stop) {
+		return "", nil
 	}
-	return view.Cause{
-		Kind: CauseLiveness, Text: name(signal) + ": probably its owner, because of the " + e.probe + " probe", Confidence: string(Likely),
-		Evidence: []string{"the " + e.probe + " probe fails"},
-	}, true
+	text = name(e.signal()) + ": the pod was asked to stop"
+	if e.signal() == unix.SIGKILL && e.finished.Sub(e.stop) >= e.grace {
+		text += fmt.Sprintf(", and its grace period of %s was over", age(e.grace))
+	}
+	return text, nil
 }
 
-// causeBySignal returns the cause of an exit by a signal, by who may have sent it.
-func causeBySignal(e exit) (view.Cause, bool) {
+func endedForProbe(e *exit) (text string, evidence []string) {
+	if e.probe == "" || !e.byStop() {
+		return "", nil
+	}
+	return name(e.signal()) + ": probably its owner, because of the " + e.probe + " probe", []string{"the " + e.probe + " probe fails"}
+}
+
+// oomCounted reports whether the pod's cgroup counts an OOM kill.
+func (e *exit) oomCounted() bool {
+	return e.pod != nil && e.pod.OOMKills != nil && *e.pod.OOMKills > 0
+}
+
+func countedOOM(e *exit) (text string, evidence []string) {
+	if e.signal() != unix.SIGKILL || !e.oomCounted() || e.kill != nil || e.otherKills || e.logCoversRun() {
+		return "", nil
+	}
+	return "SIGKILL: probably by the kernel, out of memory", e.oomEvidence()
+}
+
+func crashed(e *exit) (text string, evidence []string) {
+	switch signal := e.signal(); signal {
+	case unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGABRT, unix.SIGSYS, unix.SIGTRAP:
+		return name(signal) + ": its program crashed", nil
+	}
+	return "", nil
+}
+
+func signaled(e *exit) (text string, evidence []string) {
 	switch signal := e.signal(); signal {
 	case 0:
-		return view.Cause{}, false
+		return "", nil
 	case unix.SIGKILL:
-		text := "SIGKILL from an unknown sender: the runtime for a client that stopped it, or another process of the host"
-		switch counted := e.pod != nil && e.pod.OOMKills != nil && *e.pod.OOMKills > 0; {
-		case counted && e.kill == nil && !e.otherKills && !e.logCoversRun():
-			return view.Cause{Kind: CauseOOM, Text: "SIGKILL: probably by the kernel, out of memory", Confidence: string(Likely), Evidence: e.oomEvidence()}, true
-		case !counted && e.kill == nil && e.reason != reasonOOMKilled:
+		text = "SIGKILL from an unknown sender: the runtime for a client that stopped it, or another process of the host"
+		if !e.oomCounted() && e.kill == nil && e.reason != reasonOOMKilled {
 			text += "; nothing shows an OOM kill"
 		}
-		return view.Cause{Kind: CauseSignal, Text: text, Confidence: string(Unknown)}, true
+		return text, nil
 	case unix.SIGTERM:
-		return view.Cause{
-			Kind: CauseSignal, Text: "SIGTERM from an unknown sender: the runtime for a client that stopped it, or another process", Confidence: string(Unknown),
-		}, true
-	case unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGABRT, unix.SIGSYS, unix.SIGTRAP:
-		return view.Cause{Kind: CauseCrash, Text: name(signal) + ": its program crashed", Confidence: string(Likely)}, true
+		return "SIGTERM from an unknown sender: the runtime for a client that stopped it, or another process", nil
 	default:
-		return view.Cause{Kind: CauseSignal, Text: fmt.Sprintf("%s from an unknown sender, or its program returned %d", name(signal), e.code), Confidence: string(Unknown)}, true
+		return fmt.Sprintf("%s from an unknown sender, or its program returned %d", name(signal), e.code), nil
 	}
 }
 

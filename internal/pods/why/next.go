@@ -8,8 +8,8 @@ import (
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
-// startingCommand is what describe hints at for a pod that starts.
-const startingCommand = "podctl starting "
+// startingHint is what describe hints at for a pod that starts.
+func startingHint(p *view.Pod) string { return "podctl starting " + p.CLIName() }
 
 // nextOf returns what to try, best first: mostly commands. ending are those for a pod that is being
 // terminated.
@@ -78,7 +78,7 @@ func nextOf(f *view.Pod, ending []string) []string {
 		return []string{"podctl logs -f " + name, "podctl top " + name}
 	}
 	if f.Status == "ContainerCreating" {
-		return []string{startingCommand + name}
+		return []string{startingHint(f)}
 	}
 	return []string{"podctl pods -w " + name}
 }

@@ -19,6 +19,8 @@ type Verdict struct {
 	Confidence Confidence
 	Evidence   []Evidence
 	Next       []string
+
+	cause string // of an exit
 }
 
 // Why is the evidence in words, as of now.
@@ -63,6 +65,8 @@ type finding struct {
 	// layer and sure replace those of the rule, if the evidence decides them.
 	layer Layer
 	sure  Confidence
+	// cause is the kind of an exit.
+	cause string
 }
 
 func found(e Evidence, next ...string) finding {
@@ -90,7 +94,8 @@ func (f finding) likely() finding {
 type facts struct {
 	*view.Pod
 	position
-	now time.Time
+	now  time.Time
+	exit *exit // of a process that ended
 }
 
 // target names the container of the position on a command line, or the pod.
@@ -113,7 +118,7 @@ func Starting(p *view.Pod, now time.Time) Verdict {
 	v := &facts{Pod: p, position: positionOf(p), now: now}
 	verdict := v.decide(startingRules)
 	if len(verdict.Next) == 0 {
-		verdict.Next = slices.DeleteFunc(slices.Clone(p.Next), func(next string) bool { return strings.HasPrefix(next, startingCommand) })
+		verdict.Next = slices.DeleteFunc(slices.Clone(p.Next), func(next string) bool { return next == startingHint(p) })
 	}
 	return verdict
 }
@@ -132,7 +137,7 @@ func (v *facts) decide(rules []rule) Verdict {
 		if len(f.evidence) == 0 {
 			continue
 		}
-		verdict.Layer, verdict.Confidence, verdict.Evidence, verdict.Next = r.layer, r.sure, f.evidence, f.next
+		verdict.Layer, verdict.Confidence, verdict.Evidence, verdict.Next, verdict.cause = r.layer, r.sure, f.evidence, f.next, f.cause
 		if f.layer != "" {
 			verdict.Layer = f.layer
 		}
