@@ -16,6 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/cmd/podctl/internal/simpod"
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
 	"github.com/podctl/podctl/internal/lab/sim"
@@ -306,14 +307,22 @@ func TestThePluginPrintsWhatPodctlPrintsOnTheNode(t *testing.T) {
 		defer one.Unlock()
 		level := &slog.LevelVar{}
 		return runProgram(append([]string{"podctl", "-r", "sim:"}, s.Args[1:]...), &shell.Env{
-			Out: s.Stdout, Errw: s.Stderr, Size: func() (int, int) { return 0, 0 }, Now: time.Now,
-			Simulate: func() (*sim.Runtime, func()) { r := sim.New(sim.Options{}); return r, r.Close },
-			Procs:    proc.FS(testutil.EmptyProc(t)), Log: slog.New(slog.DiscardHandler), Level: level,
+			Out: s.Stdout, Errw: s.Stderr, Size: func() (int, int) { return 0, 0 }, Now: func() time.Time { return time.Now().Add(time.Minute) },
+			Simulate: func() (*sim.Runtime, func()) {
+				r := sim.New(sim.Options{})
+				simpod.Run(t, r, "default", "empty")
+				return r, r.Close
+			},
+			Procs: proc.FS(testutil.EmptyProc(t)), Log: slog.New(slog.DiscardHandler), Level: level,
 		})
 	}
 	k := onCluster(t, clustertest.Options{Nodes: nodesOf(map[string]func(*clustertest.Session) int{"n1": podctl, "n2": podctl})})
 	code, out, errw := k.podctl("--all-nodes", "images", "-o", "wide")
 	if code != 0 || out != "" || errw != "nothing to list on 2 nodes\n" {
+		t.Errorf("exit code %d\n%s%s", code, out, errw)
+	}
+	code, out, errw = k.podctl("--all-nodes", "starting")
+	if code != 0 || strings.Count(out, "default/empty") != 2 || strings.Count(out, "not known: nothing shows in its paths") != 2 {
 		t.Errorf("exit code %d\n%s%s", code, out, errw)
 	}
 	code, out, errw = k.podctl("--all-nodes", "version", "-o", "json")

@@ -96,6 +96,14 @@ func TestStartingNamesStepAndLayer(t *testing.T) {
 		if out := w.ran(1, 5*time.Second, "starting", "nosuch"); !strings.Contains(out, "pod nosuch not found") {
 			t.Errorf("an unknown pod: %q", out)
 		}
+		// A recording has the same rows, and says nothing of files that it does not have.
+		file := filepath.Join(w.dir, "tape")
+		w.ran(0, 10*time.Second, "record", file)
+		recorded := w.ran(0, 20*time.Second, "-r", "tape:"+file, "starting")
+		expect(t, recorded, "default/crash", "c: exited 3 after 0s: its program returned 3, ", "default/hook")
+		if strings.Contains(recorded, "/nosuch does not exist") {
+			t.Errorf("%s", recorded)
+		}
 		release := w.sim.Inject("method=* hang")
 		out = w.ran(shell.ExitUnreachable, 15*time.Second, "starting")
 		expect(t, out, "warning: the runtime does not answer", "default/crash")

@@ -29,8 +29,16 @@ type Group struct {
 // maxGroups bounds how many kinds of denials of a container are kept.
 const maxGroups = 20
 
+// Kinds returns the kinds of denials, the last first, of records that are oldest first.
+func Kinds(all []Denial) []Group {
+	return group(all, func(*Denial) (string, bool) { return "profile", true })
+}
+
 // Of returns the denials of a container, the last first, of records that are oldest first.
-func Of(all []Denial, c Confinement) []Group {
+func Of(all []Denial, c Confinement) []Group { return group(all, c.owns) }
+
+// group groups the denials of which owns returns what shows that they count.
+func group(all []Denial, owns func(*Denial) (whose string, sure bool)) []Group {
 	type kind struct {
 		by             By
 		action, object string
@@ -38,7 +46,7 @@ func Of(all []Denial, c Confinement) []Group {
 	}
 	found := map[kind]*Group{}
 	for _, d := range all {
-		whose, sure := c.owns(&d)
+		whose, sure := owns(&d)
 		if whose == "" {
 			continue
 		}

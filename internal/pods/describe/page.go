@@ -116,6 +116,9 @@ func (p *page) why(f *view.Pod) {
 			p.row("Why", fmt.Sprintf("%s: attempt %d %s beside attempt %d", c.Name, other.Attempt, verb, c.Attempt))
 		}
 	}
+	for _, taken := range f.TakenPorts {
+		p.row("Why", why.TakenPortText(taken))
+	}
 	if len(f.OtherReady) > 0 {
 		p.row("Why", fmt.Sprintf("an older sandbox, %s, is ready beside the newest", pod.ShortID(f.OtherReady[0].ID)))
 	}

@@ -161,6 +161,9 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 		}
 	}
 	if o.View != nil {
+		for _, g := range o.View.DeniedLately(f.Now.Add(-time.Hour)) {
+			f.Pods.Denied = append(f.Pods.Denied, g.Text(f.Now))
+		}
 		for _, p := range all {
 			for _, b := range o.View.BrokenProcesses(ctx, []*view.Pod{p}) {
 				text, next := why.BrokenText(p.CLIName(), b)

@@ -150,6 +150,8 @@ type Pods struct {
 	// Broken are containers whose processes do not run, although the runtime reports them as
 	// running; BrokenNext is the command for the first.
 	Broken []string
+	// Denied is what the kernel's log says that containers were denied in the last hour.
+	Denied []string
 	// Doubled are pods of which more than one sandbox is ready.
 	Doubled    []string
 	BrokenNext string

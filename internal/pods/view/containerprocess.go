@@ -8,6 +8,7 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/denied"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -44,6 +45,8 @@ type ContainerProcess struct {
 	// StopSignal is the name of the signal by which the runtime asks it to end, "" where
 	// that is not known: SIGTERM, then.
 	StopSignal string
+	// Denied is what the kernel's log says that it was denied, the last first.
+	Denied []denied.Group
 }
 
 // Known reports whether the first process was read.
@@ -99,6 +102,9 @@ func (r *Reader) endingContainer(ctx context.Context, ct *pod.Container, runtime
 		d.Gone = true
 	default:
 		r.examine(&d, scan)
+		if all := scan.denials(); len(all) > 0 {
+			d.Denied = r.deniedTo(all, scan.children(), d.PID, time.Time{})
+		}
 	}
 	return d
 }

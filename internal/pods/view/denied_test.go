@@ -45,6 +45,12 @@ func TestDeniedByProcessAndProfile(t *testing.T) {
 			t.Errorf("%q is not in %q", want, got)
 		}
 	}
+	if all := r.newProcessScan().denials(); len(all) != 3 || len(r.deniedTo(all, nil, 41, time.Time{})) != 1 || len(r.deniedTo(all, nil, 98, time.Time{})) != 0 {
+		t.Errorf("of a container that ends: %+v", all)
+	}
+	if lately := r.DeniedLately(boot); len(lately) != 1 || lately[0].Object != "/gone" || len(r.DeniedLately(at.Add(time.Hour))) != 0 {
+		t.Errorf("lately: %+v", lately)
+	}
 	if strings.Contains(got, "/other") || len(p.Containers[1].Denied) != 0 {
 		t.Errorf("%q, %q", got, p.Containers[1].Denied)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/denied"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -132,6 +133,8 @@ type processScan struct {
 	// directories above them. Both are read at most once.
 	children func() map[int][]proc.Process
 	mounts   func() map[string][]string
+	// denials are what the kernel's log says was denied, if it is read.
+	denials func() []denied.Denial
 }
 
 func (r *Reader) newProcessScan() processScan {
@@ -142,6 +145,13 @@ func (r *Reader) newProcessScan() processScan {
 			return children
 		}),
 		mounts: sync.OnceValue(poddir.Mounts),
+		denials: sync.OnceValue(func() []denied.Denial {
+			if !r.Denials || r.Recorded {
+				return nil
+			}
+			log, _ := r.KernelLog() // what it does not say decides nothing
+			return denials(log)
+		}),
 	}
 }
 

@@ -14,6 +14,7 @@ func (r *Reader) Finish(ctx context.Context, s *Sources) *Pod {
 	s.assemble()
 	s.Server = r.Server
 	r.readProcesses(ctx, s.Pod)
+	r.readTakenPorts(s.Pod)
 	r.readKernelLog(s)
 	r.readDenied(s)
 	r.readLogs(s)

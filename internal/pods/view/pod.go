@@ -36,6 +36,7 @@ type Pod struct {
 	Cgroup        *Cgroup           `json:"cgroup,omitempty"`              // the pod's own
 	Conditions    []Condition       `json:"conditions,omitempty"`          // of the pod's status
 	Containers    []Container       `json:"containers"`                    // init containers first
+	TakenPorts    []TakenPort       `json:"takenHostPorts,omitempty"`      // ports of the host on which a foreign process listens
 	Volumes       []Volume          `json:"volumes,omitempty"`             // of the spec
 	Events        []Event           `json:"events,omitempty"`              // oldest first
 	Unread        []Unread          `json:"unread,omitempty"`              // layers that could not be read

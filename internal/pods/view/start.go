@@ -194,7 +194,9 @@ func (r *Reader) addStart(ctx context.Context, f *Pod, s Scan) {
 	for i := range f.Containers {
 		f.Frozen = cmp.Or(f.Frozen, f.Containers[i].Frozen)
 	}
-	f.Paths = r.paths.check(ctx, r.rootOf(f), f.Volumes)
+	if !r.Recorded { // which has no files of the host
+		f.Paths = r.paths.check(ctx, r.rootOf(f), f.Volumes)
+	}
 }
 
 // isOfPod reports whether a process works for the pod.
@@ -212,9 +214,6 @@ func isOfPod(h *helper, p *Pod) bool {
 
 // rootOf returns the root directory of the pod's owner, by which podctl sees its paths.
 func (r *Reader) rootOf(p *Pod) string {
-	if r.Recorded {
-		return string(r.Procs) // which has no files of the host
-	}
 	if p.Kind() != KindKubelet || r.kubelet == nil || r.kubelet.Process == nil {
 		return "/"
 	}

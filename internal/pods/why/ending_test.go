@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/pods/denied"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -156,6 +157,9 @@ func TestVerdictNamesTheInnermostLayerWithEvidence(t *testing.T) {
 		{"an exec in a kubelet's pod that runs on", ended{Owner: view.OwnedByKubelet, SandboxReady: true, Containers: having(db(ignores, shim), func(c *view.ContainerProcess) {
 			c.PreStop, c.Hook = true, proc.Process{PID: 9001, Comm: "sh"}
 		})}, LayerNone, "", ""},
+		{"its profile lets no signal in", ended{Worker: ends(nil), GraceLeft: &within, Containers: having(db(handles, shim), func(c *view.ContainerProcess) {
+			c.Denied = []denied.Group{{Denial: denied.Denial{By: denied.AppArmor, Action: "receive signal term", Profile: "p", Time: now}, Count: 3}}
+		})}, LayerKernel, "db (pid 8812) was denied: receive signal term, by AppArmor profile p, 3 times", KernelDenied},
 		{"D, past its grace", ended{Worker: ends(nil), GraceLeft: &over, Containers: having(db(proc.Process{State: proc.Uninterruptible}, shim), func(c *view.ContainerProcess) { c.WaitChannel = "nfs_wait" })},
 			LayerProcess, "db (pid 8812) is in uninterruptible sleep in nfs_wait", "cat /proc/8812/stack · podctl rm --force default/db"},
 		{"D for a moment, within its grace", ended{Worker: ends(nil), GraceLeft: &within, Containers: db(proc.Process{State: proc.Uninterruptible}, shim)}, LayerNone, "", ""},

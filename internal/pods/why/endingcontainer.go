@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pods/denied"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -62,6 +63,17 @@ func frozenContainer(_ *facts, c *view.ContainerProcess) finding {
 		return finding{}
 	}
 	return state("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen).try(Thaw(c.Frozen))
+}
+
+// deniedSignal examines a container whose profile does not let the runtime's signals in. The process in the
+// record is the runtime's, which has ended.
+func deniedSignal(v *facts, c *view.ContainerProcess) finding {
+	for _, g := range c.Denied {
+		if v.asked() && g.By == denied.AppArmor && strings.HasPrefix(g.Action, "receive signal") && !g.Time.Before(v.Ending.Requested.Add(-slowKill)) {
+			return state("%s (pid %d) was denied: %s", c.Name, c.PID, g.Text(v.now)).try(KernelDenied)
+		}
+	}
+	return finding{}
 }
 
 func stubbornProcess(v *facts, c *view.ContainerProcess) finding {

@@ -29,12 +29,13 @@ const (
 	KindCondition Kind = "condition" // of the runtime, or of the pod
 	KindState     Kind = "state"     // of its sandbox and containers
 	KindMeaning   Kind = "meaning"   // what the error before means
+	KindDenied    Kind = "denied"    // what the kernel's log says that it was denied
 	KindLooked    Kind = "looked"    // what was looked at and shows nothing
 )
 
 // Evidence is a thing that was observed. Fields that do not belong to its kind are missing.
 type Evidence struct {
-	Kind      Kind      `json:"kind"`                     // process, call, error, exit, log, probe, path, pull, cgroup, name, condition, state, meaning, looked
+	Kind      Kind      `json:"kind"`                     // process, call, error, exit, log, probe, path, pull, cgroup, name, condition, state, meaning, denied, looked
 	Container string    `json:"container,omitempty"`      // of the pod
 	Source    string    `json:"source,omitempty"`         // who says so: runtime, kubelet, podctl, …
 	Subject   string    `json:"subject,omitempty"`        // program, call, probe, path, image, name or condition
@@ -86,6 +87,8 @@ func (e Evidence) Words(now time.Time) string {
 		return joined(": ", e.Subject, pod.ErrorText(e.Message))
 	case KindMeaning:
 		return "means: " + e.Message
+	case KindDenied:
+		return of + "denied: " + e.Message
 	case KindState, KindLooked:
 	}
 	return of + e.Message

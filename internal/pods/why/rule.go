@@ -117,6 +117,11 @@ func (v *facts) containerName() string {
 func Starting(p *view.Pod, now time.Time) Verdict {
 	v := &facts{Pod: p, position: positionOf(p), now: now}
 	verdict := v.decide(startingRules)
+	if c := v.position.container; c != nil {
+		for _, text := range c.Denied { // which may be why, or not
+			verdict.Evidence = append(verdict.Evidence, inContainer(c, Evidence{Kind: KindDenied, Message: text}))
+		}
+	}
 	if len(verdict.Next) == 0 {
 		verdict.Next = slices.DeleteFunc(slices.Clone(p.Next), func(next string) bool { return next == startingHint(p) })
 	}

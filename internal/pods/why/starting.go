@@ -31,6 +31,7 @@ var startingRules = []rule{
 	{"the kernel killed the container for lack of memory, or a process of it just before it exited (likely)", LayerKernel, Observed, "raise its limit", killedForMemory},
 	{"its postStart hook failed", LayerHook, Observed, "`podctl logs POD/CONTAINER`", failedHook},
 	{"a liveness or startup probe ended the container", LayerProbe, Likely, "`podctl logs POD/CONTAINER`", killedForProbe},
+	{"a process of the host, none of the pod's, listens on a host port that it asks for, and its sandbox is made, or its program returns an error", LayerAdmission, Likely, "`ss -ltnup`", takenPort},
 	{"an error of its owner or of the runtime names the layer: see [errors](#errors)", "", Observed, "what the row names", namedByError},
 	{"its program exits", LayerApplication, Observed, "`podctl logs POD/CONTAINER`", exits},
 	{"an init container runs", LayerApplication, Observed, "`podctl logs -f POD/CONTAINER`", runningInit},
@@ -153,6 +154,26 @@ func slowPlugin(v *facts) finding {
 		}
 	}
 	return f
+}
+
+// takenPort examines the host ports of a pod: the runtime may fail to map one, and a program on the host's
+// network to listen.
+func takenPort(v *facts) finding {
+	for _, taken := range v.TakenPorts {
+		end := v.end()
+		fails := v.step == StepRestart && v.containerName() == taken.Container && end != nil && end.Cause.Kind == CauseExit
+		if fails || v.step == StepSandbox || v.step == StepNetwork {
+			f := found(Evidence{Kind: KindState, Container: taken.Container, PID: taken.PID, Message: TakenPortText(taken)}, "ss -ltnup")
+			f.step = StepHostPort
+			return f
+		}
+	}
+	return finding{}
+}
+
+// TakenPortText says which process listens on a host port.
+func TakenPortText(p view.TakenPort) string {
+	return fmt.Sprintf("host port %d/%s: %s (pid %d), which is none of the pod's, listens on it", p.Port, p.Protocol, p.Process, p.PID)
 }
 
 func slowMount(v *facts) finding {

@@ -225,8 +225,13 @@ func TestJudge(t *testing.T) {
 			StepInit, LayerApplication, Observed, "c: init container, has been running for 40s", "podctl logs -f default/web/c"},
 		{"a readiness probe fails", placed(view.Container{State: view.Running, StartedAt: ago(40), Ready: &no, Probes: []view.Probe{{Type: "readiness", Handler: "http-get :80/", Result: "failure", Failures: 3, Output: "refused"}}}),
 			StepReadiness, LayerProbe, Observed, "c: readiness probe http-get :80/: failure, 3 times in a row, refused", "podctl logs -f default/web/c"},
+		{"a container that was denied something", placed(view.Container{State: view.Running, StartedAt: ago(40), Ready: &no, Denied: []string{"open (r) /x, by AppArmor profile p"}, Probes: []view.Probe{{Type: "readiness", Handler: "exec a", Result: "failure"}}}),
+			StepReadiness, LayerProbe, Observed, "c: denied: open (r) /x, by AppArmor profile p", "podctl logs -f default/web/c"},
 		{"a kubelet's startup probe", placed(view.Container{State: view.Running, StartedAt: ago(40), Started: &no, Ready: &no, Probes: []view.Probe{{Type: "startup", Handler: "exec a"}}}),
 			StepStartupProbe, LayerProbe, Likely, "c: startup probe exec a: has not succeeded", "podctl logs -f default/web/c"},
+		{"a host port that a process of the host has", with(placed(view.Container{State: view.Terminated, End: &view.End{ExitCode: 1, Cause: view.Cause{Kind: CauseExit}}}), func(f *view.Pod) {
+			f.TakenPorts = []view.TakenPort{{Container: "c", Port: 80, Protocol: "TCP", PID: 50, Process: "nginx"}}
+		}), StepHostPort, LayerAdmission, Likely, "c: host port 80/TCP: nginx (pid 50), which is none of the pod's, listens on it", "ss -ltnup"},
 		{"a readiness gate", with(placed(view.Container{State: view.Running, StartedAt: ago(40), Ready: &yes}), func(f *view.Pod) {
 			own(f, view.OwnedByPodctl)
 			f.Worker = control.Worker{NotReady: "condition a is not True"}

@@ -19,7 +19,7 @@ const (
 	pullImage     = "podctl pull IMAGE"
 	writeImage    = "write the image as REGISTRY/NAME:TAG"
 	topPod        = "podctl top containers POD"
-	kernelDenied  = "journalctl -k -g 'apparmor=\"DENIED\"|type=1326|avc:  denied'"
+	KernelDenied  = "journalctl -k -g 'apparmor=\"DENIED\"|type=1326|avc:  denied'"
 )
 
 // table is the table of errors. The first row that matches decides: the operation that failed before
@@ -76,7 +76,7 @@ var table = []row{
 	}},
 
 	// Stops.
-	{means: "the kernel does not let the runtime signal the container's process: an AppArmor or SELinux policy denies it, and every stop meets the same", step: StepStop, layer: LayerKernel, hint: kernelDenied, words: []string{
+	{means: "the kernel does not let the runtime signal the container's process: an AppArmor or SELinux policy denies it, and every stop meets the same", step: StepStop, layer: LayerKernel, hint: KernelDenied, words: []string{
 		"unable to signal*permission denied", "unable to signal*operation not permitted", "signaling init*permission denied", "kill container*permission denied", "kill container*operation not permitted", "sending signal*permission denied",
 	}},
 	{means: "containerd does not remove a container that has exited: it still has a task for it, which only a restart of containerd ends", step: StepStop, layer: LayerRuntime, hint: "systemctl restart containerd", words: []string{"cannot delete running task"}},

@@ -42,14 +42,16 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		OnNodes:     cmdline.NodePage,
 		Data: []any{view.Pod{}, view.Metadata{}, view.Started{}, view.StartedStep{}, view.Owner{}, view.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, view.Stopping{}, view.Sandbox{},
 			view.Cgroup{}, pod.PSI{}, pod.Stall{}, view.Condition{}, view.Container{}, view.Pull{}, view.Attempt{}, view.End{}, view.Cause{}, view.Env{}, view.Probe{},
-			view.Mount{}, view.Volume{}, view.Event{}, view.Unread{},
+			view.Mount{}, view.TakenPort{}, view.Volume{}, view.Event{}, view.Unread{},
 		},
 		Description: "The page begins with what is wrong, and why as far as that was observed: an exit caused by\n" +
 			"the kernel's OOM killer is told from other signals by the runtime, the kernel's log and the\n" +
 			"counters of the cgroup; what was inferred is marked as likely, what is not known as unknown.\n" +
 			"Then come the owner, its worker, sandbox, cgroup, containers, volumes and events, the last\n" +
 			"lines of containers that failed, and the next commands. A layer that cannot be read is listed\n" +
-			"under \"Not read\". Values of Secrets are not read.\n" +
+			"under \"Not read\". Values of Secrets are not read. What AppArmor, SELinux or seccomp denied a\n" +
+			"container is shown by the kernel's log: a deny rule of a profile, and a seccomp filter that\n" +
+			"returns an error, leave no record there.\n" +
 			"-o is page (default), " + strings.TrimPrefix(output.Formats, "table, wide, ") + ".",
 		Flags: append(targetFlags(bySelector),
 			&cli.IntFlag{Name: "log-lines", Value: 10, Usage: "`NUMBER` of last log lines of a container that failed"},

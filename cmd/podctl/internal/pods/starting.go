@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -51,7 +52,7 @@ const logLines = 3
 
 func runStarting(ctx context.Context, e *shell.Env, o podListOptions) error {
 	return runStuck(ctx, e, o, "no starting pods", func(l *stuckLister) {
-		l.reader.LogLines, l.reader.ProcessLog = logLines, readLog(e)
+		l.reader.LogLines, l.reader.ProcessLog, l.reader.Denials = logLines, readLog(e), true
 		l.examine = l.starting
 	})
 }
@@ -62,6 +63,7 @@ func (l *stuckLister) starting(ctx context.Context, all []*view.Pod, answers *ow
 	k := l.kubelet(ctx, answers)
 	_ = l.reader.SetKubelet(k)
 	l.warnOfKubelet(k, all)
+	l.reader.KernelLog = sync.OnceValues(l.env.ReadKills) // once for all pods
 	scan := l.reader.Scan(ctx)
 	unlisted := l.reader.UnlistedStarts(scan, all)
 	list := startingList()

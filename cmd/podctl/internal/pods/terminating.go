@@ -46,7 +46,7 @@ func terminatingCommand(e *shell.Env) *cmdline.Command {
 
 func runTerminating(ctx context.Context, e *shell.Env, o podListOptions) error {
 	return runStuck(ctx, e, o, "no terminating pods", func(l *stuckLister) {
-		l.reader.CountUndesired, l.examine = true, l.terminating
+		l.reader.CountUndesired, l.reader.Denials, l.examine = true, true, l.terminating
 	})
 }
 
