@@ -72,6 +72,9 @@ func Bytes[N uint64 | float64](n N) string {
 	return fmt.Sprintf("%.1f%s", amount, unit)
 }
 
+// Size is an amount of bytes with its unit: 4.1MiB.
+func Size(n uint64) string { return Bytes(n) + "B" }
+
 // Cores returns an amount of CPU in millicores, as kubectl shows it: 12m, 1500m.
 func Cores(n float64) string {
 	if n > 0 && n < 0.0005 {

@@ -11,6 +11,9 @@ func TestFormatAmounts(t *testing.T) {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
+	if got := Size(4300000); got != "4.1MiB" {
+		t.Errorf("Size is %s", got)
+	}
 	for n, want := range map[float64]string{0: "0m", 0.0001: "<1m", 0.0124: "12m", 1.5: "1500m"} {
 		if got := Cores(n); got != want {
 			t.Errorf("%g: %s, want %s", n, got, want)

@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 // imagesOptions are the options of `podctl images`.
@@ -138,7 +139,7 @@ func (o imagesOptions) listing(selected []*images.Image) output.List {
 	}
 	for _, i := range selected {
 		digests := digestsText(i)
-		cells := []string{namesText(i), shortImageID(i.ID, o.NoTrunc), output.Size(i.Size), usedBy(i)}
+		cells := []string{namesText(i), shortImageID(i.ID, o.NoTrunc), usage.Size(i.Size), usedBy(i)}
 		if o.digests {
 			cells = slices.Insert(cells, 2, digests)
 		}

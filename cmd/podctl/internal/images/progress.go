@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 const (
@@ -166,7 +167,7 @@ func (p *pullProgress) state(c currentPull) string {
 	found := p.find(c)
 	switch {
 	case len(found) == 1:
-		return images.ProgressText(found[0], p.history.Rate(found[0]), output.Size)
+		return images.ProgressText(found[0], p.history.Rate(found[0]), usage.Size)
 	case len(found) > 1:
 		return fmt.Sprintf("one of %d pulls of this repository", len(found))
 	case errors.Is(p.failed, cri.ErrUnsupported):
@@ -186,7 +187,7 @@ func (p *pullProgress) unattributed() string {
 	for _, r := range p.reported {
 		bytes += r.Done()
 	}
-	return fmt.Sprintf("%s written by %s, of any image", output.Size(uint64(bytes)), output.Plural(len(p.reported), "pull"))
+	return fmt.Sprintf("%s written by %s, of any image", usage.Size(uint64(bytes)), output.Plural(len(p.reported), "pull"))
 }
 
 // layerLine is "  6388b533e887  [=====>..............]  5.0MiB of 20MiB".
@@ -194,12 +195,12 @@ func layerLine(l pulls.Layer) string {
 	name := pod.ShortID(strings.TrimPrefix(l.Digest, "sha256:"))
 	switch {
 	case l.Total == 0:
-		return fmt.Sprintf("  %s  %s", name, output.Size(uint64(l.Done)))
+		return fmt.Sprintf("  %s  %s", name, usage.Size(uint64(l.Done)))
 	case l.Complete():
-		return fmt.Sprintf("  %s  [%s]  %s", name, strings.Repeat("=", barWidth), output.Size(uint64(l.Total)))
+		return fmt.Sprintf("  %s  [%s]  %s", name, strings.Repeat("=", barWidth), usage.Size(uint64(l.Total)))
 	case l.Started.IsZero():
-		return fmt.Sprintf("  %s  [%s]  waits, %s", name, strings.Repeat(".", barWidth), output.Size(uint64(l.Total)))
+		return fmt.Sprintf("  %s  [%s]  waits, %s", name, strings.Repeat(".", barWidth), usage.Size(uint64(l.Total)))
 	}
 	filled := int(float64(l.Done) / float64(l.Total) * barWidth)
-	return fmt.Sprintf("  %s  [%s>%s]  %s of %s", name, strings.Repeat("=", filled), strings.Repeat(".", barWidth-1-filled), output.Size(uint64(l.Done)), output.Size(uint64(l.Total)))
+	return fmt.Sprintf("  %s  [%s>%s]  %s of %s", name, strings.Repeat("=", filled), strings.Repeat(".", barWidth-1-filled), usage.Size(uint64(l.Done)), usage.Size(uint64(l.Total)))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -123,7 +124,7 @@ func (o pruneOptions) confirmed(ctx context.Context, e *shell.Env, unused []*ima
 	if err := table.Print(e.Out, removedListing("UNUSED", unused, o.NoTrunc)); err != nil {
 		return false, err
 	}
-	fmt.Fprintf(e.Out, "remove %s, %s? [y/N] ", output.Plural(len(unused), "image"), output.Size(sizeOf(unused)))
+	fmt.Fprintf(e.Out, "remove %s, %s? [y/N] ", output.Plural(len(unused), "image"), usage.Size(sizeOf(unused)))
 	answer, err := readLine(ctx, e.In)
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))), err
 }
@@ -144,7 +145,7 @@ func (l *imageLister) remove(ctx context.Context, e *shell.Env, o pruneOptions, 
 	}
 	errs = append(errs, o.format.Print(e.Out, removedListing("REMOVED", removed, o.NoTrunc)))
 	if o.format.IsTable() {
-		fmt.Fprintf(e.Errw, "removed %s, %s by their own sizes; layers that remaining images share are kept\n", output.Plural(len(removed), "image"), output.Size(sizeOf(removed)))
+		fmt.Fprintf(e.Errw, "removed %s, %s by their own sizes; layers that remaining images share are kept\n", output.Plural(len(removed), "image"), usage.Size(sizeOf(removed)))
 	}
 	return errors.Join(errs...)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 // parallelPulls is how many images are pulled at once.
@@ -98,7 +99,7 @@ func runPull(ctx context.Context, e *shell.Env, o pullOptions) error {
 		if errs[n] == nil {
 			l.Items = append(l.Items, output.Item{
 				Name: p.Image, Data: p,
-				Cells: []string{p.Image, shortImageID(p.ID, o.NoTrunc), output.Size(p.Size), output.ShortTime(time.Duration(p.Seconds * float64(time.Second)))},
+				Cells: []string{p.Image, shortImageID(p.ID, o.NoTrunc), usage.Size(p.Size), output.ShortTime(time.Duration(p.Seconds * float64(time.Second)))},
 			})
 		}
 	}

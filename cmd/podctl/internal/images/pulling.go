@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
@@ -89,7 +90,7 @@ func (o imagesOptions) pullingItem(d pullingData, now time.Time) output.Item {
 		}
 	}
 	if d.Total > 0 {
-		total, layers = output.Size(uint64(d.Total)), fmt.Sprintf("%d/%d", complete, len(d.Layers))
+		total, layers = usage.Size(uint64(d.Total)), fmt.Sprintf("%d/%d", complete, len(d.Layers))
 	}
 	var wanted []string
 	for _, u := range d.WantedBy {
@@ -100,7 +101,7 @@ func (o imagesOptions) pullingItem(d pullingData, now time.Time) output.Item {
 	return output.Item{
 		Name: cmp.Or(d.Image, d.Since.Format(time.RFC3339Nano)), Data: d,
 		Cells: []string{
-			cmp.Or(o.shortDigest(d.Image), "unknown"), output.Size(uint64(d.Bytes)), total, output.Size(uint64(d.BytesPerSecond)) + "/s",
+			cmp.Or(o.shortDigest(d.Image), "unknown"), usage.Size(uint64(d.Bytes)), total, usage.Size(uint64(d.BytesPerSecond)) + "/s",
 			layers, since, cmp.Or(strings.Join(wanted, ", "), "-"),
 		},
 	}

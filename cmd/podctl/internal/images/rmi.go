@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -101,7 +102,7 @@ func removedListing(header string, all []*images.Image, full bool) output.List {
 	for _, i := range all {
 		l.Items = append(l.Items, output.Item{
 			Name: i.Name(), Data: removedImage{i.ID, i.RepoTags, i.RepoDigests, i.Size},
-			Cells: []string{namesText(i), shortImageID(i.ID, full), output.Size(i.Size)},
+			Cells: []string{namesText(i), shortImageID(i.ID, full), usage.Size(i.Size)},
 		})
 	}
 	return l

@@ -20,6 +20,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/filecopy"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -137,7 +138,7 @@ func (o cpOptions) copy(ctx context.Context, e *shell.Env, from, to filecopy.End
 	result, err := filecopy.Copy(ctx, source, sink, filecopy.Options{ToHost: o.to.Target == "", Name: o.from.String(), Progress: done.set})
 	bar.Stop()
 	if !o.quiet && result.Files > 0 && ctx.Err() == nil {
-		fmt.Fprintf(e.Errw, "copied %s, %s in %s to %s\n", output.Plural(result.Files, "file"), output.Size(uint64(result.Bytes)), output.ShortTime(e.Now().Sub(begun)), made)
+		fmt.Fprintf(e.Errw, "copied %s, %s in %s to %s\n", output.Plural(result.Files, "file"), usage.Size(uint64(result.Bytes)), output.ShortTime(e.Now().Sub(begun)), made)
 	}
 	if result.Cleared > 0 {
 		fmt.Fprintf(e.Errw, "warning: setuid and setgid of %s were cleared\n", output.Plural(result.Cleared, "file"))
@@ -239,9 +240,9 @@ const barWidth = 30
 
 // barText is a line of progress: a bar if the size is known.
 func barText(p filecopy.Progress, took time.Duration) string {
-	rate := output.Size(uint64(float64(p.Bytes)/max(took.Seconds(), 0.001))) + "/s"
+	rate := usage.Size(uint64(float64(p.Bytes)/max(took.Seconds(), 0.001))) + "/s"
 	if p.Total == 0 {
-		return fmt.Sprintf("%s, %s, %s", output.Plural(p.Files, "file"), output.Size(uint64(p.Bytes)), rate)
+		return fmt.Sprintf("%s, %s, %s", output.Plural(p.Files, "file"), usage.Size(uint64(p.Bytes)), rate)
 	}
 	done := min(float64(p.Bytes)/float64(p.Total), 1)
 	full := int(done * barWidth)
@@ -251,5 +252,5 @@ func barText(p filecopy.Progress, took time.Duration) string {
 			line[i] = '#'
 		}
 	}
-	return fmt.Sprintf("[%s] %3.0f%% of %s, %s", line, 100*done, output.Size(uint64(p.Total)), rate)
+	return fmt.Sprintf("[%s] %3.0f%% of %s, %s", line, 100*done, usage.Size(uint64(p.Total)), rate)
 }

@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-
-	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 // replacement stands for a character that a terminal would not print.
@@ -138,6 +136,3 @@ func Since(now, moment time.Time) string {
 		return Age(max(d, 0))
 	}
 }
-
-// Size is an amount of bytes in about three digits and a binary unit: 4.1MiB.
-func Size(n uint64) string { return usage.Bytes(n) + "B" }

@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 // livePrinter keeps a table of the pods at the bottom of a terminal; everything else
@@ -184,7 +185,7 @@ func (o *pullObserver) text(image string) string {
 	if p == nil {
 		return ""
 	}
-	return ", " + images.ProgressText(*p, o.history.Rate(*p), output.Size)
+	return ", " + images.ProgressText(*p, o.history.Rate(*p), usage.Size)
 }
 
 func (o *pullObserver) observe() {
