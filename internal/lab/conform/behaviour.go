@@ -5,6 +5,8 @@ import (
 	_ "embed" // behaviours.yaml
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -18,9 +20,6 @@ const (
 	Namespace = "podctl-conform"
 	Label     = "podctl.io/conform"
 )
-
-// program is where podctl is in the containers.
-const program = "/podctl-conform"
 
 // Behaviour is a row of behaviours.yaml: a pod, and what must be true in it.
 type Behaviour struct {
@@ -61,9 +60,10 @@ func All() []Behaviour {
 // ManifestOptions are what the manifests need to know of the host and the runtime.
 type ManifestOptions struct {
 	Image string // one that the runtime has
-	Probe string // path of podctl on the host
 	Mark  string // value of Label
 	Class string // runtime class, "" for none
+	// Files are podctl and what it needs to run: paths on the host by those in the containers.
+	Files map[string]string
 }
 
 // Manifest returns the documents of a behaviour, separated by ---.
@@ -76,7 +76,13 @@ func (p ManifestOptions) Manifest(b Behaviour) ([]byte, error) {
 		spec["runtimeClassName"] = p.Class
 	}
 	volumes, _ := spec["volumes"].([]any)
-	spec["volumes"] = append(volumes, map[string]any{"name": "podctl", "hostPath": map[string]any{"path": p.Probe, "type": "File"}})
+	var files []any
+	for n, path := range slices.Sorted(maps.Keys(p.Files)) {
+		name := fmt.Sprintf("podctl-%d", n)
+		volumes = append(volumes, map[string]any{"name": name, "hostPath": map[string]any{"path": p.Files[path], "type": "File"}})
+		files = append(files, map[string]any{"name": name, "mountPath": path, "readOnly": true})
+	}
+	spec["volumes"] = volumes
 	for _, kind := range []string{"initContainers", "containers"} {
 		containers, _ := spec[kind].([]any)
 		for _, c := range containers {
@@ -86,7 +92,7 @@ func (p ManifestOptions) Manifest(b Behaviour) ([]byte, error) {
 				c["command"] = []string{program, inside.Command}
 			}
 			mounts, _ := c["volumeMounts"].([]any)
-			c["volumeMounts"] = append(mounts, map[string]any{"name": "podctl", "mountPath": program, "readOnly": true})
+			c["volumeMounts"] = append(mounts, files...)
 		}
 	}
 	metadata := map[string]any{"name": b.Name, "namespace": Namespace}

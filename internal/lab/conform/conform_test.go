@@ -12,7 +12,9 @@ import (
 	"github.com/podctl/podctl/internal/lab/conform/inside"
 )
 
-var place = conform.ManifestOptions{Image: "docker.io/library/busybox:1", Probe: "/var/lib/podctl/conform/podctl", Mark: "m1"}
+var place = conform.ManifestOptions{Image: "docker.io/library/busybox:1", Mark: "m1", Files: map[string]string{
+	"/podctl-conform": "/var/lib/podctl/conform/program/podctl-conform", "/lib/libc.so.6": "/var/lib/podctl/conform/program/libc.so.6",
+}}
 
 // TestEveryManifestIsValid: all of them together, as they are run.
 func TestEveryManifestIsValid(t *testing.T) {
@@ -49,8 +51,10 @@ func TestEveryManifestIsValid(t *testing.T) {
 				}
 			}
 		}
-		if mounted["/podctl-conform"] != place.Probe {
-			t.Errorf("%s: podctl is not mounted: %v", p.Name, mounted)
+		for path, file := range place.Files {
+			if mounted[path] != file {
+				t.Errorf("%s: %s is not mounted: %v", p.Name, path, mounted)
+			}
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +27,6 @@ import (
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/serve/daemon"
-	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Options of a run.
@@ -70,14 +68,15 @@ func Run(ctx, changes context.Context, o Options) (_ []Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	probe, err := copyPodctl(at.dir)
+	dir := filepath.Join(at.dir, "program")
+	defer func() { _ = os.RemoveAll(dir) }() // of the next one
+	files, err := copyPodctl(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.Remove(probe) }() // of the next one
 	var documents [][]byte
 	for _, b := range o.Behaviours {
-		document, err := ManifestOptions{Image: image, Probe: probe, Mark: at.mark, Class: o.Handler}.Manifest(b)
+		document, err := ManifestOptions{Image: image, Files: files, Mark: at.mark, Class: o.Handler}.Manifest(b)
 		if err != nil {
 			return nil, err
 		}
@@ -131,36 +130,6 @@ func handlerOf(s cri.RuntimeStatus, name string) (cri.Handler, error) {
 		return cri.Handler{}, nil
 	}
 	return cri.Handler{}, fmt.Errorf("handler %q: the runtime has %s", name, strings.Join(known, ", "))
-}
-
-// copyPodctl copies podctl to a file that every user may run, and returns its path.
-func copyPodctl(dir string) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	content, err := os.ReadFile(self)
-	if err != nil {
-		return "", err
-	}
-	if err := checkStatic(content); err != nil {
-		return "", fmt.Errorf("%s: %w", self, err)
-	}
-	path := filepath.Join(dir, "podctl")
-	_ = os.Remove(path)                                                                                       // a container of a killed one may still run it
-	return path, errors.Join(os.WriteFile(path, content, 0o755), os.Chmod(path, 0o755), os.Chmod(dir, 0o755)) // whatever the umask
-}
-
-// checkStatic returns an error for a program that needs libraries, which containers do not have.
-func checkStatic(program []byte) error {
-	file, err := elf.NewFile(bytes.NewReader(program))
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		return hint.Errorf("CGO_ENABLED=0 go install github.com/podctl/podctl/cmd/podctl@latest", "it is linked dynamically, and containers do not have its libraries")
-	}
-	return nil
 }
 
 // run runs behaviours on one session.

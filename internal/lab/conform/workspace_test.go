@@ -3,12 +3,10 @@ package conform
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Pods are removed by their mark: no other directory may have it, whatever its path.
@@ -83,25 +81,5 @@ func TestHandlerThatTheRuntimeDoesNotListIsRefused(t *testing.T) {
 		if got != c.want || said != c.err {
 			t.Errorf("%q: %+v, %q; want %+v, %q", c.name, got, said, c.want, c.err)
 		}
-	}
-}
-
-// TestStaticProgramOnly: a container does not have the libraries of another one.
-func TestStaticProgramOnly(t *testing.T) {
-	self, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Skip(err)
-	}
-	sh, err := os.ReadFile("/bin/sh")
-	if err != nil {
-		t.Skip(err)
-	}
-	if err := checkStatic(self); err != nil && !strings.Contains(err.Error(), "dynamically") { // as the test was built
-		t.Error(err)
-	}
-	if err := checkStatic(sh); err == nil {
-		t.Skip("sh is linked statically")
-	} else if hint.Of(err) != "CGO_ENABLED=0 go install github.com/podctl/podctl/cmd/podctl@latest" {
-		t.Errorf("sh: %v", err)
 	}
 }
