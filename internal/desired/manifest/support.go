@@ -151,13 +151,23 @@ func (l *loader) warnNoEffect(file, kind string, at *positions) {
 	l.others = append(l.others, other{file, at.root.Line, kind, name})
 }
 
+// serviceKinds are kinds that give pods a name or a fixed address in a cluster.
+var serviceKinds = strings.Fields(`Service Endpoints EndpointSlice Ingress`)
+
+// serviceHint says how pods reach each other without services.
+const serviceHint = "pods have no DNS names here: put containers that talk into one pod (localhost), or give the pod a hostPort and its clients the node's address in spec.hostAliases"
+
 // warnPowerless says once what of the input has no effect.
 func (l *loader) warnPowerless() {
 	if len(l.others) == 0 {
 		return
 	}
 	var names []string
+	hint := ""
 	for i, o := range l.others {
+		if slices.Contains(serviceKinds, o.kind) {
+			hint = serviceHint
+		}
 		text := fmt.Sprintf("%s %q", o.kind, o.name)
 		if i > 0 {
 			text += fmt.Sprintf(" (%s:%d)", o.file, o.line)
@@ -166,6 +176,6 @@ func (l *loader) warnPowerless() {
 	}
 	first := l.others[0]
 	l.set.Warnings = append(l.set.Warnings, Problem{
-		File: first.file, Line: first.line, Message: "ignored without a control plane: " + strings.Join(names, ", "),
+		File: first.file, Line: first.line, Message: "ignored without a control plane: " + strings.Join(names, ", "), Hint: hint,
 	})
 }
