@@ -212,7 +212,7 @@ func TestJudge(t *testing.T) {
 		{"it never ran", with(placed(exited(CauseStart, 1, "Error", "")), func(p *view.Pod) { p.Containers[0].LogLines = []string{"exec /s/run: no such file or directory"} }),
 			StepStart, LayerApplication, Observed, "its interpreter (a CR at the end of its #! line)", "podctl describe default/web"},
 		{"the image of its sandbox cannot be pulled", failed(event.LayerSandbox, `failed to get sandbox image "registry.example/pause:3.10": failed to do request: Head "https://registry.example/v2/pause/manifests/3.10": dial tcp 192.0.2.1:443: i/o timeout`),
-			StepPull, LayerRegistry, Observed, "means: the image of the sandbox (pause) cannot be pulled", "podctl pull registry.example/pause:3.10"},
+			StepPull, LayerRegistry, Observed, "means: the image of the sandbox (pause) cannot be pulled", "podctl pull registry.example/pause:3.10 · or load it from a file: docs/images.md#without-a-registry"},
 		{"the kernel has no key left", failed(event.LayerSandbox, `unable to join session keyring: unable to create session key: disk quota exceeded`),
 			StepSandbox, LayerKernel, Observed, "means: the kernel has no room", "sysctl "},
 		{"its program exits", placed(exited(CauseExit, 3, "Error", "")),

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -84,6 +85,8 @@ func (v *facts) nextFor(m *Meaning) []string {
 	switch ofImage := v.position.container != nil && (m.Layer == LayerImage || m.Layer == LayerRegistry); {
 	case m.Hint == describePod && !ofImage:
 		return []string{"podctl describe " + v.CLIName()}
+	case m.Layer == LayerRegistry && !ofImage && strings.HasPrefix(m.Hint, "podctl pull ") && !m.needsName():
+		return []string{m.Hint, withoutRegistry}
 	case m.Hint == writeImage, m.Hint != "" && !m.needsName() && !ofImage:
 		return []string{m.Hint}
 	}
