@@ -47,34 +47,25 @@ func (r *Reader) readTakenPorts(p *Pod) {
 	if len(wanted) == 0 {
 		return
 	}
-	listeners, err := r.Procs.Listeners(r.Server.PID)
+	of := func(l proc.Listener) int {
+		return slices.IndexFunc(wanted, func(w TakenPort) bool { return w.Port == int32(l.Port) && w.Protocol == l.Protocol })
+	}
+	holders, err := r.Procs.Holders(r.Server.PID, func(l proc.Listener) bool { return of(l) >= 0 })
 	if err != nil {
 		return
 	}
-	ports := map[uint32]int{} // index in wanted, by the socket
-	for _, l := range listeners {
-		if i := slices.IndexFunc(wanted, func(w TakenPort) bool { return w.Port == int32(l.Port) && w.Protocol == l.Protocol }); i >= 0 {
-			ports[l.Inode] = i
+	seen := map[uint32]bool{} // a socket is the first one's that has it
+	for _, h := range holders {
+		if seen[h.Inode] {
+			continue
 		}
-	}
-	pids, err := r.Procs.PIDs()
-	if len(ports) == 0 || err != nil {
-		return
-	}
-	for _, pid := range pids {
-		for _, inode := range r.Procs.Sockets(pid) {
-			i, listens := ports[inode]
-			if !listens {
-				continue
-			}
-			if delete(ports, inode); pid == r.Server.PID || r.isProcessOf(p, pid) {
-				continue
-			}
-			taken := wanted[i]
-			if process, err := r.Procs.Read(pid); err == nil {
-				taken.PID, taken.Process = pid, process.Comm
-				p.TakenPorts = append(p.TakenPorts, taken)
-			}
+		if seen[h.Inode] = true; h.PID == r.Server.PID || r.isProcessOf(p, h.PID) {
+			continue
+		}
+		taken := wanted[of(h.Listener)]
+		if process, err := r.Procs.Read(h.PID); err == nil {
+			taken.PID, taken.Process = h.PID, process.Comm
+			p.TakenPorts = append(p.TakenPorts, taken)
 		}
 	}
 	slices.SortFunc(p.TakenPorts, func(a, b TakenPort) int { return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.PID, b.PID)) })

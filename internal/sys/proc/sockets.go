@@ -50,14 +50,31 @@ func (f FS) Listeners(pid int) ([]Listener, error) {
 // Listening returns the processes with one of the selected sockets that listen in the network
 // namespace of a process.
 func (f FS) Listening(pid int, selected func(Listener) bool) ([]int, error) {
+	holders, err := f.Holders(pid, selected)
+	var pids []int
+	for _, h := range holders {
+		pids = append(pids, h.PID)
+	}
+	return slices.Compact(pids), err
+}
+
+// Holder is a process that has a socket which listens.
+type Holder struct {
+	PID int
+	Listener
+}
+
+// Holders returns who has the selected sockets that listen in the network namespace of a
+// process, one after the other by process: several may have a socket in common.
+func (f FS) Holders(pid int, selected func(Listener) bool) ([]Holder, error) {
 	sockets, err := f.Listeners(pid)
 	if err != nil {
 		return nil, err
 	}
-	listens := map[uint32]bool{}
+	listens := map[uint32]Listener{}
 	for _, s := range sockets {
 		if selected(s) {
-			listens[s.Inode] = true
+			listens[s.Inode] = s
 		}
 	}
 	if len(listens) == 0 {
@@ -67,9 +84,15 @@ func (f FS) Listening(pid int, selected func(Listener) bool) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(pids, func(pid int) bool {
-		return !slices.ContainsFunc(f.Sockets(pid), func(inode uint32) bool { return listens[inode] })
-	}), nil
+	var found []Holder
+	for _, pid := range pids {
+		for _, inode := range f.Sockets(pid) {
+			if l, listed := listens[inode]; listed {
+				found = append(found, Holder{pid, l})
+			}
+		}
+	}
+	return found, nil
 }
 
 // hexPort reads the port of ADDRESS:PORT.
