@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +17,8 @@ type Difference struct {
 	Kubelet, Podctl string
 	// Row is how the row of docs/kubelet-differences.md begins that says so, "" if none does.
 	Row string
+	// states are what Kubelet and Podctl show, of a status.
+	states [2][]run
 }
 
 func (d Difference) String() string {
@@ -96,8 +97,11 @@ func withoutBroken(attempts []*Attempt, killed time.Time) []*Attempt {
 }
 
 func (p *comparing) differ(what, kubelet, podctl string) {
-	d := Difference{Pod: p.pod.Name, What: what, Kubelet: kubelet, Podctl: podctl}
-	d.Row = p.rowOf(d)
+	p.add(Difference{What: what, Kubelet: kubelet, Podctl: podctl})
+}
+
+func (p *comparing) add(d Difference) {
+	d.Pod, d.Row = p.pod.Name, p.rowOf(d)
 	p.Differences = append(p.Differences, d)
 }
 
@@ -143,25 +147,20 @@ func both[V any](a, b map[string]V) map[string]V {
 // attempts compares the runs of a container, one after the other. The nodes that start
 // again have forgotten the back-off: what they start then is compared from there on.
 func (p *comparing) attempts(what, name string, a, b []*Attempt, inA, inB *Attempt) {
-	if p.restart == 0 {
-		p.runs(what, name, a, b, inA, inB, inA, inB, time.Duration(math.MaxInt64), 0)
-		return
-	}
-	early := func(s *Side, list []*Attempt) int {
-		for i, x := range list {
-			if x.Steps[0].At.After(s.Began.Add(p.restart)) {
-				return i
-			}
+	early := func(s *Side, list []*Attempt) []*Attempt {
+		killed := s.Began.Add(p.restart)
+		if i := slices.IndexFunc(list, func(x *Attempt) bool { return p.restart > 0 && x.Steps[0].At.After(killed) }); i >= 0 {
+			return list[:i]
 		}
-		return len(list)
+		return list
 	}
-	i, j := early(p.kubelet, a), early(p.podctl, b)
+	i, j := len(early(p.kubelet, a)), len(early(p.podctl, b))
 	p.runs(what, name, a[:i], b[:j], inA, inB, inA, inB, p.restart, 0)
-	p.runs(what+" since the restart", name, a[i:], b[j:], inA, inB, cmp.Or(at(a, i-1), inA), cmp.Or(at(b, j-1), inB), time.Duration(math.MaxInt64), i-j)
+	p.runs(what+" since the restart", name, a[i:], b[j:], inA, inB, cmp.Or(at(a, i-1), inA), cmp.Or(at(b, j-1), inB), 0, i-j)
 }
 
-// runs compares runs of a container until a time since the beginning. The kubelet has made
-// more of them before.
+// runs compares runs of a container until a time since the beginning, 0 for the end. The
+// kubelet has made more of them before.
 func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, beforeB *Attempt, until time.Duration, more int) {
 	for i := range max(len(a), len(b)) {
 		what := fmt.Sprintf("%s attempt %d", what, i)
@@ -214,7 +213,7 @@ func (p *comparing) cutShort(a, b, inA, inB *Attempt, until time.Duration) bool 
 // closing is when the containers of a sandbox were told to stop, or the recording ended.
 func (p *comparing) closing(sandbox *Attempt, s *Side, until time.Duration) time.Time {
 	end := s.Ended
-	if at := s.Began.Add(until); until < p.restart+1 && at.Before(end) {
+	if at := s.Began.Add(until); until > 0 && at.Before(end) {
 		end = at
 	}
 	for _, step := range sandbox.Steps {
@@ -271,14 +270,15 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 		}
 		p.Calls++
 		p.fields(what+" "+x.Method, x.Request, y.Request)
-		class, after := x.Method, "act"
-		delayA, delayB := p.delay(p.kubelet, a, i, beforeA, inA, &after), p.delay(p.podctl, b, i, beforeB, inB, &after)
+		delayA, _ := p.delay(p.kubelet, a, i, beforeA, inA)
+		delayB, after := p.delay(p.podctl, b, i, beforeB, inB)
+		class := x.Method + " after " + after
 		if p.restart > 0 && (spans(p.kubelet, a, x, p.restart) || spans(p.podctl, b, y, p.restart)) {
 			continue // probes and deadlines begin anew
 		}
-		p.Delays = append(p.Delays, Delay{class + " after " + after, delayA, delayB, p.pod.Name + " " + what})
-		if d := delayA - delayB; d.Abs() > allowed(class, max(delayA, delayB)) {
-			p.differ(what+" "+class+" after "+after, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
+		p.Delays = append(p.Delays, Delay{class, delayA, delayB, p.pod.Name + " " + what})
+		if d := delayA - delayB; d.Abs() > allowed(x.Method, max(delayA, delayB)) {
+			p.differ(what+" "+class, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
 		}
 	}
 	if a.Exit.Code != b.Exit.Code && methods(a) == methods(b) && !a.Exit.At.IsZero() && !b.Exit.At.IsZero() {
@@ -299,14 +299,14 @@ func allowed(method string, delay time.Duration) time.Duration {
 	return slack
 }
 
-// delay is how long after its cause a step came: the latest of what happened before it to
-// the attempt, to the one before, and to the manifest.
-func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt, after *string) time.Duration {
+// delay is how long after its cause a step came, and what that is: the latest of what happened
+// before it to the attempt, to the one before, and to the manifest.
+func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt) (delay time.Duration, after string) {
 	step := a.Steps[i]
 	var cause time.Time
 	note := func(at time.Time, name string) {
 		if !at.IsZero() && at.After(cause) && !at.After(step.At) {
-			cause, *after = at, name
+			cause, after = at, name
 		}
 	}
 	for _, act := range p.pod.Acts {
@@ -334,7 +334,7 @@ func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt, after
 			if run == a {
 				continue
 			}
-			for _, end := range append(run.Steps, Step{Method: "exit", End: run.Exit.At}) {
+			for _, end := range slices.Concat(run.Steps, []Step{{Method: "exit", End: run.Exit.At}}) {
 				if late := end.End.Sub(step.At); late > 0 && late < 5*time.Millisecond { // an answer is on its way
 					end.End = step.At
 				}
@@ -345,7 +345,7 @@ func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt, after
 	for _, probe := range a.Probes {
 		note(probe.End, "probe")
 	}
-	return step.At.Sub(cause)
+	return step.At.Sub(cause), after
 }
 
 // probes compares how often the probes of an attempt ran.
@@ -376,8 +376,7 @@ func (p *comparing) probes(what string, a, b *Attempt) {
 	}
 }
 
-// order compares in which order the first attempts of the containers began, and all else
-// that lies further apart than slack.
+// order compares in which order the first attempts of the containers began.
 func (p *comparing) order(what string, a, b *Attempt) {
 	first := func(x *Attempt) string {
 		type begin struct {
@@ -422,8 +421,6 @@ func (p *comparing) fields(what string, a, b any) {
 // own are the fields that are never alike: ids, what each node alone writes, and cgroups,
 // which podctl makes for no simulated runtime.
 var own = regexp.MustCompile(`^\.(containerId|podSandboxId)$|\.annotations\.(podctl\.io/|kubernetes\.io/config\.)|\.linux\.cgroupParent$`)
-
-func isOwn(path string) bool { return own.MatchString(path) }
 
 // flatten writes the leaves of JSON by their paths; elements with a key or a path are named by it.
 func flatten(path string, v any, to map[string]string) {

@@ -1,7 +1,6 @@
 package twin
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -248,8 +247,8 @@ func lines(t *testing.T, file string, read func(line []byte) *Event) []Event {
 		t.Fatal(err)
 	}
 	var events []Event
-	for scanner := bufio.NewScanner(bytes.NewReader(text)); scanner.Scan(); {
-		if e := read(scanner.Bytes()); e != nil {
+	for line := range bytes.Lines(text) {
+		if e := read(line); e != nil {
 			events = append(events, *e)
 		}
 	}

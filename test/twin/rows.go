@@ -2,7 +2,7 @@ package twin
 
 import (
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +40,8 @@ var rows = []row{
 		"a failed start is in the status at once",
 		// A kubelet shows how the container ended until its next sync.
 		func(_ *comparing, d Difference) bool {
-			return strings.HasPrefix(d.What, "status of ") && d.Kubelet != "" && d.Podctl != "" &&
-				!lacks(between(d.Kubelet), between(d.Podctl)) && !lacks(between(d.Podctl), between(d.Kubelet))
+			a, b := between(d.states[0]), between(d.states[1])
+			return len(a) > 0 && len(b) > 0 && !lacks(a, b) && !lacks(b, a)
 		},
 	},
 	{
@@ -89,16 +89,13 @@ func (p *comparing) rowOf(d Difference) string {
 	return ""
 }
 
-// between reads what show wrote, in which a container that waits for its next run is shown
-// in one way.
-func between(shown string) []run {
-	var all []run
-	for _, text := range strings.Split(shown, " → ") {
-		state, n, _ := strings.Cut(strings.TrimSuffix(text, ")"), " (")
-		samples, _ := strconv.Atoi(n)
-		all = append(all, run{betweens.ReplaceAllString(state, "between"), samples})
+// between shows a container that waits for its next run in one way.
+func between(runs []run) []run {
+	runs = slices.Clone(runs)
+	for i := range runs {
+		runs[i].state = betweens.ReplaceAllString(runs[i].state, "between")
 	}
-	return all
+	return runs
 }
 
 // comesBack reports whether the same pod is removed and asked for again.

@@ -35,14 +35,8 @@ func (p *comparing) statuses() {
 			continue
 		}
 		p.States += len(a[name])
-		if len(a[name]) == 0 || len(b[name]) == 0 {
-			if max(longest(a[name]), longest(b[name])) >= lasting {
-				p.differ("status of "+name, show(a[name]), show(b[name]))
-			}
-			continue
-		}
-		if lacks(a[name], b[name]) || lacks(b[name], a[name]) {
-			p.differ("status of "+name, show(a[name]), show(b[name]))
+		if x, y := a[name], b[name]; lacks(x, y) || lacks(y, x) {
+			p.add(Difference{What: "status of " + name, Kubelet: show(x), Podctl: show(y), states: [2][]run{x, y}})
 		}
 	}
 }
@@ -50,7 +44,7 @@ func (p *comparing) statuses() {
 // isCut reports whether only one of the nodes had time for some run of the container: its
 // runs have other numbers then.
 func (p *comparing) isCut(name string) bool {
-	return slices.ContainsFunc(p.cuts, func(c string) bool { return strings.HasPrefix(name, c) })
+	return slices.ContainsFunc(p.cuts, func(c string) bool { return strings.HasPrefix(name, c+",") })
 }
 
 // lacks reports whether b never shows what lasts in a.
@@ -58,14 +52,6 @@ func lacks(a, b []run) bool {
 	return slices.ContainsFunc(a, func(r run) bool {
 		return r.n >= lasting && !slices.ContainsFunc(b, func(o run) bool { return o.state == r.state })
 	})
-}
-
-func longest(runs []run) int {
-	n := 0
-	for _, r := range runs {
-		n = max(n, r.n)
-	}
-	return n
 }
 
 func show(runs []run) string {
