@@ -274,7 +274,7 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 		delayB, after := p.delay(p.podctl, b, i, beforeB, inB)
 		class := x.Method + " after " + after
 		if p.restart > 0 && (spans(p.kubelet, a, x, p.restart) || spans(p.podctl, b, y, p.restart)) {
-			continue // probes and deadlines begin anew
+			continue // probes and deadlines start over
 		}
 		p.Delays = append(p.Delays, Delay{class, delayA, delayB, p.pod.Name + " " + what})
 		if d := delayA - delayB; d.Abs() > allowed(x.Method, max(delayA, delayB)) {

@@ -244,7 +244,7 @@ func TestJudge(t *testing.T) {
 		{"the runtime does not answer", with(starts("", 0), func(f *view.Pod) {
 			f.Worker.Start, f.StartTime, f.Unread = pod.Start{}, ago(60), []view.Unread{{Layer: "runtime", Why: "it does not answer"}}
 		}), "", LayerRuntime, Observed, "runtime: it does not answer", "podctl doctor"},
-		{"an empty sandbox of nobody", with(placed(view.Container{}), func(f *view.Pod) { own(f, view.OwnedByOther); f.Containers = nil }),
+		{"an empty unmanaged sandbox", with(placed(view.Container{}), func(f *view.Pod) { own(f, view.OwnedByOther); f.Containers = nil }),
 			StepCreate, LayerWorker, Observed, "its sandbox is ready, and it has no container", "podctl rm default/web"},
 		{"an empty sandbox of a podctl process that has exited", with(placed(view.Container{}), func(f *view.Pod) { own(f, view.OwnedByExited); f.Containers = nil }),
 			StepCreate, LayerWorker, Observed, "its owner, a podctl process, has exited", "podctl orphans default/web"},
@@ -256,7 +256,7 @@ func TestJudge(t *testing.T) {
 			own(f, view.OwnedBySilent)
 			f.Owner.Instance = "agent"
 		}), StepCreate, LayerWorker, Likely, "c: has no container yet; its owner, podctl agent, does not answer", "podctl doctor"},
-		{"a created container of nobody", with(placed(view.Container{State: view.Created}), func(f *view.Pod) { own(f, view.OwnedByOther) }),
+		{"a created unmanaged container", with(placed(view.Container{State: view.Created}), func(f *view.Pod) { own(f, view.OwnedByOther) }),
 			StepStart, LayerWorker, Observed, "c: was created, and not started", "podctl rm default/web"},
 		{"a kubelet's container of which nothing is known", placed(view.Container{State: view.Waiting, Reason: "ContainerCreating"}),
 			StepCreate, LayerNone, Unknown, "not known: nothing shows in processes below the runtime", ""},
@@ -333,9 +333,9 @@ func TestStarting(t *testing.T) {
 		"terminates":          {kubelets(func(f *view.Pod) { f.Ending = view.Ending{KubeletTerminates: true, SandboxReady: true} }), false},
 		"was stopped":         {with(starts("", 0), func(f *view.Pod) { f.Worker.Stopped = true }), false},
 		"was rejected":        {with(starts("", 0), func(f *view.Pod) { f.Worker.Rejected, f.Phase = "no", "Failed" }), true},
-		"nobody's, runs":      {with(placed(view.Container{State: view.Running}), func(f *view.Pod) { own(f, view.OwnedByOther) }), false},
-		"nobody's, exited":    {with(placed(view.Container{State: view.Terminated}), func(f *view.Pod) { own(f, view.OwnedByOther) }), false},
-		"nobody's, created":   {with(placed(view.Container{State: view.Created}), func(f *view.Pod) { own(f, view.OwnedByOther) }), true},
+		"unmanaged, runs":     {with(placed(view.Container{State: view.Running}), func(f *view.Pod) { own(f, view.OwnedByOther) }), false},
+		"unmanaged, exited":   {with(placed(view.Container{State: view.Terminated}), func(f *view.Pod) { own(f, view.OwnedByOther) }), false},
+		"unmanaged, created":  {with(placed(view.Container{State: view.Created}), func(f *view.Pod) { own(f, view.OwnedByOther) }), true},
 		// As describe makes them of a spec in the sandbox: a container that was never created waits.
 		"its podctl process exited":       {with(placed(view.Container{State: view.Waiting}), func(f *view.Pod) { own(f, view.OwnedByExited) }), true},
 		"its podctl process is suspended": {with(placed(view.Container{State: view.Waiting}), func(f *view.Pod) { own(f, view.OwnedBySuspended) }), true},
@@ -343,8 +343,8 @@ func TestStarting(t *testing.T) {
 			own(f, view.OwnedBySuspended)
 			f.Containers = append(f.Containers, view.Container{Name: "d", Kind: view.KindRegular, State: view.Waiting})
 		}), true},
-		"suspended while it runs": {with(placed(view.Container{State: view.Running, ID: "c1"}), func(f *view.Pod) { own(f, view.OwnedBySuspended) }), false},
-		"nobody's, empty sandbox": {with(placed(running), func(f *view.Pod) { own(f, view.OwnedByExited); f.Containers = nil }), true},
+		"suspended while it runs":  {with(placed(view.Container{State: view.Running, ID: "c1"}), func(f *view.Pod) { own(f, view.OwnedBySuspended) }), false},
+		"unmanaged, empty sandbox": {with(placed(running), func(f *view.Pod) { own(f, view.OwnedByExited); f.Containers = nil }), true},
 	} {
 		if got := c.facts.IsStarting(); got != c.want {
 			t.Errorf("%s: %v", name, got)
