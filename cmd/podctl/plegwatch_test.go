@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +50,18 @@ func TestWatchPrintsWhatIsThereFirstOnlyIfAsked(t *testing.T) {
 			"default/web ContainerStarted web initial",
 			"default/web ContainerStarted (sandbox) 10.88.0.2 initial")
 		c.stopped("2 events in 0s: 2 ContainerStarted · 1 full relist, p95 0ms · every change had a hint")
+	})
+}
+
+// gone is an output whose reader has gone away.
+type gone struct{}
+
+func (gone) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestWatchEndsWithItsReader(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.startTo(gone{}, nil, "pleg", "watch")
+		c.ends(shell.ExitFailed, 10*time.Second) // nothing happens that is to be printed
 	})
 }
 

@@ -23,19 +23,23 @@ type Async struct {
 	pending []byte
 	lost    int
 	err     error
+	failed  chan error // has err once
 	// block, if not nil, ends the time in which writes wait for room.
 	block context.Context
 }
 
 // NewAsync returns an Async to w that keeps up to limit bytes.
 func NewAsync(w io.Writer, limit int, dropped func(n int)) *Async {
-	a := &Async{w: w, limit: limit, dropped: dropped, idle: make(chan struct{})}
+	a := &Async{w: w, limit: limit, dropped: dropped, idle: make(chan struct{}), failed: make(chan error, 1)}
 	close(a.idle)
 	return a
 }
 
 // Below returns the writer that an Async writes to.
 func (a *Async) Below() io.Writer { return a.w }
+
+// Failed has the error of a write once, for those who may have nothing to write for long.
+func (a *Async) Failed() <-chan error { return a.failed }
 
 // Write implements io.Writer. The error is that of an earlier write.
 func (a *Async) Write(p []byte) (int, error) {
@@ -78,7 +82,10 @@ func (a *Async) drain() {
 		a.mu.Lock()
 		a.pending = a.pending[len(text):]
 		a.lost -= lost
-		a.err = err
+		if err != nil {
+			a.err = err
+			a.failed <- err // nothing is written after it
+		}
 		done := err != nil || len(a.pending) == 0 && a.lost == 0
 		if done {
 			close(a.idle)

@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -125,4 +126,19 @@ func TestWaitsForTheReaderEndWithTheContext(t *testing.T) {
 		}
 		close(to.release)
 	})
+}
+
+// broken is a writer whose reader has gone away.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestFailedWriteIsSaidWithoutAnother(t *testing.T) {
+	a := NewAsync(broken{}, 100, nil)
+	if _, err := a.Write([]byte("header\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-a.Failed(); err != io.ErrClosedPipe {
+		t.Error(err)
+	}
 }

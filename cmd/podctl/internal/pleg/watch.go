@@ -86,7 +86,9 @@ type watchSession struct {
 	calls   *cri.Calls
 	subject *pleg.Subscription
 	printer watchPrinter
-	stats   plegstat.WatchStats
+	// failed has the error of the output; nil for an observer, which goes on without.
+	failed <-chan error
+	stats  plegstat.WatchStats
 	// seen is called for each event that is printed; nil for nothing.
 	seen  func(plegstat.Event)
 	began time.Time
@@ -115,7 +117,7 @@ func runWatch(ctx context.Context, env *shell.Env, o watchOptions) error {
 	u := env.Unblocked()
 	defer u.Flush()
 	e := u.Env
-	w := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now), printer: newWatchPrinter(e, o)}
+	w := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now), printer: newWatchPrinter(e, o), failed: u.Failed()}
 	session, err := openUntilInterrupt(ctx, e, o.Globals, sessionOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
 	if err != nil {
 		return err
@@ -142,6 +144,8 @@ func (w *watchSession) run() error {
 		select {
 		case <-w.subject.Ready():
 		case <-w.meter.Ready():
+		case err := <-w.failed:
+			return err
 		case <-poll.C:
 			if w.listed {
 				poll.Reset(inFlightPoll)

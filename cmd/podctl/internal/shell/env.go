@@ -185,6 +185,9 @@ func (e *Env) Unblocked() Unblocked {
 // ends.
 func (u Unblocked) Room(ctx context.Context) { u.out.Room(ctx) }
 
+// Failed has the error of a write to Out once: its reader has gone away.
+func (u Unblocked) Failed() <-chan error { return u.out.Failed() }
+
 // Flush waits for the reader, but not long: the exit of a service.
 func (u Unblocked) Flush() {
 	var flushing sync.WaitGroup
