@@ -2,9 +2,12 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/pod"
@@ -18,16 +21,25 @@ type Mask struct {
 	// open are the names and ids in the recording, which are not masked as values.
 	open   bytes.Buffer
 	masker *secret.Masker // nil before all values are known
+	// specs are the containers of the recording's manifests, and environments the lists of variables that
+	// the runtime has of a container.
+	specs        map[containerName]*v1.Container
+	environments map[containerName][]any
 }
+
+// containerName names a container of a pod.
+type containerName struct{ namespace, pod, container string }
 
 // maxValues bounds the values that are masked wherever they stand, and the names that are not, in
 // bytes. What is more is masked where its name stands.
 const maxValues = 4 << 20
 
 // NewMask returns a Mask that also masks the values given, such as those of Secrets.
-func NewMask(values [][]byte) *Mask { return &Mask{values: values} }
+func NewMask(values [][]byte) *Mask {
+	return &Mask{values: values, specs: map[containerName]*v1.Container{}, environments: map[containerName][]any{}}
+}
 
-// Values returns the secret values that are known.
+// Values returns the secret values that are known: after Finish, those of the recording, too.
 func (m *Mask) Values() [][]byte { return m.values }
 
 // learn takes the secret values of a line, and its names and ids.
@@ -37,14 +49,54 @@ func (m *Mask) learn(l *line) error {
 		if err != nil {
 			return err
 		}
-		for _, value := range secret.Known(tree) {
-			if m.size += len(value); m.size <= maxValues {
-				m.values = append(m.values, value)
-			}
-		}
+		m.add(secret.Known(tree))
 		m.addNames("", tree)
+		m.addSpecs(tree)
+		m.addEnvironment(tree)
 	}
 	return nil
+}
+
+// add adds secret values.
+func (m *Mask) add(values [][]byte) {
+	for _, value := range values {
+		if m.size += len(value); m.size <= maxValues {
+			m.values = append(m.values, value)
+		}
+	}
+}
+
+// addSpecs adds the containers of each pod's manifest in a tree.
+func (m *Mask) addSpecs(tree any) {
+	switch tree := tree.(type) {
+	case map[string]any:
+		if spec, ok := tree["spec"].(map[string]any); ok && spec["containers"] != nil {
+			var p v1.Pod
+			if text, err := json.Marshal(tree); err == nil && json.Unmarshal(text, &p) == nil {
+				for c := range pod.AllContainers(&p) {
+					m.specs[containerName{cmp.Or(p.Namespace, v1.NamespaceDefault), p.Name, c.Name}] = c
+				}
+			}
+		}
+		for _, v := range tree {
+			m.addSpecs(v)
+		}
+	case []any:
+		for _, v := range tree {
+			m.addSpecs(v)
+		}
+	}
+}
+
+// addEnvironment adds the variables in the status of a container.
+func (m *Mask) addEnvironment(answer any) {
+	fields, _ := answer.(map[string]any)
+	status, _ := fields["status"].(map[string]any)
+	labels, _ := status["labels"].(map[string]any)
+	label := func(key string) string { text, _ := labels[key].(string); return text }
+	if name := (containerName{label(pod.NamespaceLabel), label(pod.NameLabel), label(pod.ContainerNameLabel)}); name.container != "" {
+		m.environments[name] = append(m.environments[name], secret.Environment(fields[infoField])...)
+	}
 }
 
 // names are the fields of the CRI that identify things.
@@ -75,6 +127,11 @@ func (m *Mask) addNames(key string, tree any) {
 // apply masks a line, once all lines were learnt.
 func (m *Mask) apply(l *line) error {
 	if m.masker == nil {
+		for name, environment := range m.environments {
+			if c := m.specs[name]; c != nil {
+				m.add(secret.FromSecrets(environment, c))
+			}
+		}
 		m.masker = secret.NewMasker(m.values, m.open.Bytes)
 	}
 	if l.Error != nil {

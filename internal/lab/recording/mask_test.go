@@ -121,3 +121,37 @@ func TestMaskEveryPlaceOfAnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// The value of a variable that comes from a Secret is masked wherever it stands, whatever the variable
+// is called, and however early the manifest says so. Those of other pods and sources are not.
+func TestVariablesFromSecretsAreSecret(t *testing.T) {
+	const manifest = `{"metadata":{"name":"web"},"spec":{"containers":[
+		{"name":"app","env":[{"name":"GREETING","valueFrom":{"secretKeyRef":{"name":"s","key":"k"}}},{"name":"COLOR","valueFrom":{"configMapKeyRef":{"name":"c","key":"k"}}}]},
+		{"name":"all","env":[{"name":"COLOR","value":"turquoise"}],"envFrom":[{"secretRef":{"name":"s"}}]}]}}`
+	m := NewMask(nil)
+	container := func(podName, name string, variables ...any) *line {
+		text, err := json.Marshal(map[string]any{
+			"status": map[string]any{"labels": map[string]any{pod.NamespaceLabel: "default", pod.NameLabel: podName, pod.ContainerNameLabel: name}},
+			"info":   map[string]any{"info": map[string]any{"runtimeSpec": map[string]any{"process": map[string]any{"env": variables}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &line{Answer: text}
+	}
+	said := &line{File: &File{Text: "greeted with 0815-hello-friend, then another-hello; swordfish0, turquoise, /usr/bin:/bin"}}
+	for _, l := range []*line{
+		container("web", "app", "GREETING=0815-hello-friend", "COLOR=turquoise"), container("other", "app", "GREETING=another-hello"),
+		container("web", "all", "COLOR=turquoise", "FISH=swordfish0", "PATH=/usr/bin:/bin"), {Owners: json.RawMessage(`{"kubelet":{"pods":[` + manifest + `]}}`)}, said,
+	} {
+		if err := m.learn(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.apply(said); err != nil {
+		t.Fatal(err)
+	}
+	if want := "greeted with ***, then another-hello; ***, turquoise, /usr/bin:/bin"; said.File.Text != want {
+		t.Errorf("%s, want %s", said.File.Text, want)
+	}
+}

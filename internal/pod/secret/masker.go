@@ -3,6 +3,8 @@ package secret
 import (
 	"slices"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // Masker replaces what may be secret, and counts it: known values, and what looks like a secret or
@@ -56,7 +58,7 @@ func (m *Masker) Total() int { return m.total }
 // them, and the data of Secrets.
 func (m *Masker) Tree(tree any) any {
 	t := treeMasker{Masker: m}
-	if values := runtimeVariables(tree, nil); len(values) > 0 {
+	if values := runtimeValues(Environment(tree), func(string) bool { return true }); len(values) > 0 {
 		t.arguments = (*Mask)(nil).With(values, nil)
 	}
 	return t.mask("", tree)
@@ -182,30 +184,41 @@ func (t treeMasker) variable(v any) any {
 	return t.mask("", hidden)
 }
 
-// runtimeVariables adds the values of the variables that a runtime has set, but those that
-// everybody knows.
-func runtimeVariables(tree any, values [][]byte) [][]byte {
+// Environment returns the environment variables in a tree, in the forms of runtimes and manifests.
+func Environment(tree any) (variables []any) {
 	switch tree := tree.(type) {
 	case map[string]any:
 		for key, v := range tree {
-			list, _ := v.([]any)
-			if !strings.EqualFold(key, "env") && !strings.EqualFold(key, "envs") {
-				values = runtimeVariables(v, values)
-				continue
-			}
-			for _, variable := range list {
-				var found [][]byte
-				if _, ofRuntime := hideVariable(variable, func(name string) bool { return !openVariable().MatchString(name) }, &found); ofRuntime {
-					values = append(values, found...)
-				}
+			if list, _ := v.([]any); strings.EqualFold(key, "env") || strings.EqualFold(key, "envs") {
+				variables = append(variables, list...)
+			} else {
+				variables = append(variables, Environment(v)...)
 			}
 		}
 	case []any:
 		for _, v := range tree {
-			values = runtimeVariables(v, values)
+			variables = append(variables, Environment(v)...)
+		}
+	}
+	return variables
+}
+
+// runtimeValues returns the values of the variables that a runtime has set and that hold secrets, but
+// those that everybody knows.
+func runtimeValues(variables []any, secret Names) (values [][]byte) {
+	for _, variable := range variables {
+		var found [][]byte
+		if _, ofRuntime := hideVariable(variable, func(name string) bool { return !openVariable().MatchString(name) && secret(name) }, &found); ofRuntime {
+			values = append(values, found...)
 		}
 	}
 	return values
+}
+
+// FromSecrets returns the values that a runtime has of the variables that a container's spec takes from
+// Secrets.
+func FromSecrets(variables []any, c *v1.Container) [][]byte {
+	return runtimeValues(variables, NamesOf(c))
 }
 
 // Known returns the secret values in an answer of a runtime or a manifest: those of variables with
