@@ -116,6 +116,7 @@ func (k *PendingAnswers) Answers(ctx context.Context, client *cri.Client, listed
 	}
 	a := &Answers{Exited: map[string]owner.Exit{}, names: map[string]nameHolder{}}
 	if k.q.runtime == nil {
+		k.q.endpoint = client.Endpoint().Runtime
 		k.q.runtime = sync.OnceValue(func() owner.Runtime {
 			known, _ := Identify(ctx, client) // what is not known does not differ
 			return known
@@ -134,6 +135,7 @@ func (k *PendingAnswers) Answers(ctx context.Context, client *cri.Client, listed
 		return nil, err
 	}
 	a.Unread = err
+	k.leaveOutOthers(a)
 	if unclaimed := slices.DeleteFunc(slices.Clone(listed), a.isFromRun); len(unclaimed) > 0 || k.asker.Everybody {
 		k.askOthers(ctx, a, unclaimed)
 		if err := k.readExits(a, unclaimed); err != nil && !errors.Is(err, fs.ErrPermission) {
@@ -149,6 +151,16 @@ func (k *PendingAnswers) Answers(ctx context.Context, client *cri.Client, listed
 	}
 	k.asker.settleKubelet(a, listed)
 	return a, ctx.Err()
+}
+
+// leaveOutOthers takes back what processes of the runtime's directory answered that use another runtime.
+// They are not asked for anything, and what they may own is not known.
+func (k *PendingAnswers) leaveOutOthers(a *Answers) {
+	for i := range a.Processes {
+		if p := &a.Processes[i]; k.q.usesAnother(p) {
+			p.Elsewhere, p.Settled, p.Workers, p.Err = true, false, nil, errOtherRuntime
+		}
+	}
 }
 
 // isFromRun reports whether a process of the runtime's directory answered that it runs the pod.
@@ -196,7 +208,8 @@ func (k *PendingAnswers) nameHolderOf(a *Answers, p *pod.Pod, lost owner.Deleted
 			held = false
 		}
 		if held || err != nil {
-			return nameHolder{Process: a.processNamed(h, k.q.dir, err)}, true
+			holder := a.processNamed(h, k.q.dir, err)
+			return nameHolder{Process: holder, silent: holder.Elsewhere}, true
 		}
 	}
 	for _, process := range a.Processes {
@@ -224,7 +237,7 @@ func findHolder(dir, fullName string, lost owner.DeletedLocks) (owner.Holder, bo
 
 // processNamed returns the process of the runtime's directory that a lock names.
 func (a *Answers) processNamed(h owner.Holder, dir string, err error) Process {
-	i := slices.IndexFunc(a.Processes, func(p Process) bool { return !p.Elsewhere && p.is(h.Name, h.ID) })
+	i := slices.IndexFunc(a.Processes, func(p Process) bool { return p.Dir == dir && p.is(h.Name, h.ID) })
 	if i >= 0 {
 		return a.Processes[i]
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // answering is a live agent of a runtime that answers at its socket with workers.
-func answering(t *testing.T, dir string, runtime owner.Runtime, settled bool, workers ...control.Worker) {
+func answering(t *testing.T, dir string, runtime owner.Runtime, settled bool, workers ...control.Worker) *owner.Locks {
 	t.Helper()
 	locks, err := owner.Join(t.Context(), owner.JoinOptions{Run: filepath.Dir(dir), ID: filepath.Base(dir), Instance: "agent", Runtime: runtime, Procs: proc.Default})
 	if err != nil {
@@ -36,6 +36,7 @@ func answering(t *testing.T, dir string, runtime owner.Runtime, settled bool, wo
 	})}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	t.Cleanup(func() { _ = server.Close() })
+	return locks
 }
 
 // neighbour is a live podctl process of another directory of the run directory, which

@@ -29,6 +29,8 @@ type processAsker struct {
 	dir, self string
 	dial      control.Dialer
 	procs     proc.FS
+	// endpoint is the runtime's, "" where it is not known.
+	endpoint string
 	// runtime is what this runtime is recognized by. It is a call, and made only if
 	// another process's answer depends on it.
 	runtime func() owner.Runtime
@@ -86,6 +88,37 @@ func (q *processAsker) askOtherDirs(ctx context.Context, lost owner.DeletedLocks
 
 // differs reports whether a runtime is known to be another one than this.
 func (q *processAsker) differs(r owner.Runtime) bool { return r.Name != "" && r.Differs(q.runtime()) }
+
+// errOtherRuntime: the process of the directory, which is named after the socket's path, uses a runtime
+// that has a socket of that path in another mount namespace.
+var errOtherRuntime = errors.New("it uses another runtime, whose socket has the same path in another mount namespace")
+
+// usesAnother reports whether a process of the runtime's directory is known to use another runtime:
+// both its socket and the runtime's storage are others. One of them alone is no proof: a socket may be
+// new since a container got it, and a storage mounted again.
+func (q *processAsker) usesAnother(p *Process) bool {
+	if !HasOtherSocket(q.procs, p.Dir, p.Name, q.endpoint) {
+		return false
+	}
+	own := q.runtime()
+	return p.runtime.File != "" && own.File != "" && p.runtime.File != own.File
+}
+
+// HasOtherSocket reports whether an endpoint is known to be another socket to the instance that has
+// its locks in dir: in its mount namespace.
+func HasOtherSocket(procs proc.FS, dir, instance, endpoint string) bool {
+	path, isSocket := strings.CutPrefix(endpoint, "unix://")
+	ours, err := os.Stat(path)
+	if !isSocket || err != nil {
+		return false
+	}
+	pid := owner.PIDOf(procs, dir, instance)
+	if pid == 0 {
+		return false
+	}
+	theirs, err := os.Stat(filepath.Join(procs.Root(pid), path))
+	return err == nil && !os.SameFile(ours, theirs)
+}
 
 // firstFatal is the first error that is more than a directory which podctl must not read.
 func firstFatal(errs []error) error {

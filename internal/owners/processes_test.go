@@ -1,10 +1,12 @@
 package owners
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -200,4 +202,54 @@ func TestProcessWithAnotherRunDirectoryOwnsItsPods(t *testing.T) {
 // holdersOnce counts how often the open files of processes are read.
 func holdersOnce(scans *int) func() owner.LockHolders {
 	return sync.OnceValue(func() owner.LockHolders { *scans++; return owner.LockHolders{} })
+}
+
+// What an agent of another runtime says, whose socket has the same path in another mount namespace, is
+// no answer for the pods of this one, and no proof that it has none.
+func TestProcessOfAnotherRuntimeWithTheSamePath(t *testing.T) {
+	run, procs, theirs := t.TempDir(), t.TempDir(), t.TempDir()
+	socket := filepath.Join(t.TempDir(), "cri.sock")
+	used := owner.Runtime{Name: "tested", Storage: "/tested", File: "1:1"}
+	locks := answering(t, filepath.Join(run, "here"), used, true, control.Worker{UID: "uid-web"})
+	if err := locks.Claim("claimed_default"); err != nil {
+		t.Fatal(err)
+	}
+	agent := filepath.Join(procs, strconv.Itoa(os.Getpid()))
+	err := errors.Join(
+		os.Symlink("/proc/locks", filepath.Join(procs, "locks")), os.Mkdir(agent, 0o700), os.WriteFile(socket, nil, 0o600),
+		os.MkdirAll(filepath.Dir(filepath.Join(theirs, socket)), 0o700), os.WriteFile(filepath.Join(theirs, socket), nil, 0o600),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web, claimed := listed("web", "agent", pod.Running), listed("claimed", "run-dead", pod.Running)
+	for name, c := range map[string]struct {
+		root string // of the agent
+		file string // of the storage of the runtime that is asked about
+		want Relation
+	}{
+		"another socket, another storage": {theirs, "2:2", Unknown},
+		"another socket, one storage":     {theirs, "1:1", Manages},
+		"one socket, a storage remounted": {"/", "2:2", Manages},
+		"a socket that is not seen":       {t.TempDir(), "2:2", Manages},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := filepath.Join(agent, "root")
+			if err := os.Symlink(c.root, root); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Remove(root)
+			asking := begin(t, Asker{Locks: filepath.Join(run, "here"), Procs: proc.FS(procs)}, owner.Runtime{Name: "tested", Storage: "/tested", File: c.file})
+			asking.q.endpoint = "unix://" + socket
+			answers, err := asking.Answers(t.Context(), nil, []*pod.Pod{web, claimed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range []*pod.Pod{web, claimed} {
+				if v := answers.Judge(p); v.Relation != c.want {
+					t.Errorf("%s: %s %v, want %s", p.Name, v.Relation, v.Why, c.want)
+				}
+			}
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/host"
@@ -98,11 +99,14 @@ func (s *Session) ManagerOf(p *view.Pod) *control.Client { return p.Manager.Clie
 
 // LivePodctls are clients of the live podctl processes on the runtime.
 func LivePodctls(ctx context.Context, e *Env, g Globals) ([]*control.Client, error) {
-	_, paths, err := FindSockets(ctx, g)
+	endpoint, paths, err := FindSockets(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	return control.Find(paths.Locks, e.Dial)
+	clients, err := control.Find(paths.Locks, e.Dial)
+	return slices.DeleteFunc(clients, func(c *control.Client) bool {
+		return owners.HasOtherSocket(e.Procs, paths.Locks, c.Instance(), endpoint.Runtime)
+	}), err
 }
 
 // FindSockets returns the runtime, and the directories of its podctl processes.
