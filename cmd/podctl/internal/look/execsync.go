@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
@@ -100,6 +101,9 @@ func explainExec(t target.Target, command []string, err error) error {
 	}
 	if reason := cri.MissingCommand(err.Error()); reason != "" {
 		return noCommand(t, command[0], reason)
+	}
+	if strings.Contains(err.Error(), "exec in a paused container") { // the OCI runtime's words
+		return hint.With(err, fmt.Sprintf("podctl describe %s names the cgroup that freezes it, and the command that thaws it", t.Pod.CLIName()))
 	}
 	return err
 }
