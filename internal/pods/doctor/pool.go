@@ -20,6 +20,8 @@ type Pool struct {
 	// Total is how many addresses pods can have, at most maxPool; Taken is how many of them have a file.
 	Total, Taken int
 	Err          error // why Taken is not known
+
+	gateways []netip.Addr // which no pod has
 }
 
 const (
@@ -91,6 +93,7 @@ func newPool(network string, plugin []byte) *Pool {
 				if total < maxPool && !gateway.Less(first) && !last.Less(gateway) {
 					total--
 				}
+				pool.gateways = append(pool.gateways, gateway)
 			}
 		}
 		if total > 0 && (pool.Total == 0 || total < pool.Total) {
@@ -125,7 +128,7 @@ func (p *Pool) read(root string) {
 	names, _ := d.Readdirnames(maxPool + 16)
 	families := map[bool]int{}
 	for _, name := range names {
-		if at, err := netip.ParseAddr(name); err == nil {
+		if at, err := netip.ParseAddr(name); err == nil && !slices.Contains(p.gateways, at) {
 			families[at.Is4()]++
 		}
 	}

@@ -48,7 +48,7 @@ func TestPoolCountsAddresses(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"10.88.0.2", "10.88.0.3", "lock", "last_reserved_ip.0", "fd00::2"} {
+	for _, name := range []string{"10.88.0.2", "10.88.0.3", "lock", "last_reserved_ip.0", "fd00::2", "10.88.0.1"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
