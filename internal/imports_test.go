@@ -26,15 +26,16 @@ type row struct {
 var districts = []row{
 	{"internal/sys", nil, "files, locks, processes and other small tools"},
 	{"internal/pod", []string{"internal/sys"}, "vocabulary: pods, events, secrets"},
+	{"internal/services", []string{"internal/pod", "internal/sys"}, "Services and DNS among the pods of a machine"},
 	{"internal/cri", []string{"internal/pod", "internal/sys"}, "a runtime: its socket, its logs and streams"},
 	{"internal/worker", []string{"internal/pod", "internal/sys"}, "pure Step: when a pod is synced, terminated, cleaned up"},
 	{"internal/preempt", []string{"internal/pod", "internal/sys"}, "pure: whether a pod fits, and which pods the kubelet would preempt for it"},
 	{"internal/pleg", []string{"internal/cri", "internal/pod", "internal/sys"}, "lifecycle events from relists and hints"},
 	{"internal/desired", []string{"internal/pod", "internal/sys"}, "what should run: manifests, read and followed"},
-	{"internal/owners", []string{"internal/cri", "internal/desired", "internal/pod", "internal/sys"}, "whose pod is this: everybody who may own it is asked, and one table judges"},
+	{"internal/owners", []string{"internal/cri", "internal/desired", "internal/pod", "internal/services", "internal/sys"}, "whose pod is this: everybody who may own it is asked, and one table judges"},
 	{"internal/node", []string{"internal/cri", "internal/desired", "internal/owners", "internal/pleg", "internal/pod", "internal/preempt", "internal/sys", "internal/worker"}, "the kubelet's work: runs desired pods on one runtime"},
 	{"internal/pods", []string{"internal/cri", "internal/desired", "internal/node", "internal/owners", "internal/pod", "internal/preempt", "internal/sys", "internal/worker"}, "any pod of any owner: seen, explained, entered, terminated"},
-	{"internal/serve", []string{"internal/cri", "internal/desired", "internal/node", "internal/owners", "internal/pleg", "internal/pod", "internal/pods", "internal/preempt", "internal/sys", "internal/worker"}, "a podctl that stays: its session, metrics and journal"},
+	{"internal/serve", []string{"internal/cri", "internal/desired", "internal/node", "internal/owners", "internal/pleg", "internal/pod", "internal/pods", "internal/preempt", "internal/services", "internal/sys", "internal/worker"}, "a podctl that stays: its session, metrics and journal"},
 	{"internal/fleet", []string{"internal/cri", "internal/sys"}, "one command on many nodes"},
 	{"internal/lab", []string{"internal/cri", "internal/desired", "internal/node", "internal/owners", "internal/pleg", "internal/pod", "internal/pods", "internal/serve", "internal/sys"}, "what people who build runtimes examine them with"},
 	{"cmd/podctl", []string{"internal"}, "the commands"},
@@ -68,6 +69,8 @@ var only = []struct {
 	{"github.com/containerd/containerd/api", []string{"internal/cri/pulls", "internal/lab/sim"}},
 	{"k8s.io/cri-api", []string{"internal/cri", "internal/lab/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/rules", "internal/lab/recording", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
 	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
+	{"github.com/miekg/dns", []string{"internal/services"}},
+	{"sigs.k8s.io/knftables", []string{"internal/services"}},
 	{"k8s.io/kubernetes", []string{"internal/desired/manifest"}},
 }
 

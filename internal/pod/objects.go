@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -27,6 +28,8 @@ type Objects struct {
 	RuntimeClasses  map[types.NamespacedName]*nodev1.RuntimeClass
 	ServiceAccounts map[types.NamespacedName]*v1.ServiceAccount
 	LimitRanges     map[types.NamespacedName]*v1.LimitRange
+	Services        map[types.NamespacedName]*v1.Service
+	EndpointSlices  map[types.NamespacedName]*discoveryv1.EndpointSlice
 	// Bindings has the binding of each claim, set by Merge; podctl provisions a claim without
 	// an entry as a directory.
 	Bindings map[types.NamespacedName]Binding
@@ -49,6 +52,8 @@ func NewObjects() *Objects {
 		RuntimeClasses:  map[types.NamespacedName]*nodev1.RuntimeClass{},
 		ServiceAccounts: map[types.NamespacedName]*v1.ServiceAccount{},
 		LimitRanges:     map[types.NamespacedName]*v1.LimitRange{},
+		Services:        map[types.NamespacedName]*v1.Service{},
+		EndpointSlices:  map[types.NamespacedName]*discoveryv1.EndpointSlice{},
 	}
 }
 
@@ -111,6 +116,8 @@ func Merge(all ...*Objects) *Objects {
 		maps.Copy(merged.RuntimeClasses, o.RuntimeClasses)
 		maps.Copy(merged.ServiceAccounts, o.ServiceAccounts)
 		maps.Copy(merged.LimitRanges, o.LimitRanges)
+		maps.Copy(merged.Services, o.Services)
+		maps.Copy(merged.EndpointSlices, o.EndpointSlices)
 		merged.Hostname = cmp.Or(o.Hostname, merged.Hostname)
 	}
 	merged.Bindings = bindClaims(merged)

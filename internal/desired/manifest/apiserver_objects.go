@@ -8,6 +8,8 @@ import (
 	core "k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+	discoverydefaults "k8s.io/kubernetes/pkg/apis/discovery/v1"
+	discoveryvalidation "k8s.io/kubernetes/pkg/apis/discovery/validation"
 	nodedefaults "k8s.io/kubernetes/pkg/apis/node/v1"
 	nodevalidation "k8s.io/kubernetes/pkg/apis/node/validation"
 	schedulingdefaults "k8s.io/kubernetes/pkg/apis/scheduling/v1"
@@ -54,6 +56,10 @@ var (
 		func(v *core.PersistentVolume) field.ErrorList {
 			return validation.ValidatePersistentVolume(v, validation.ValidationOptionsForPersistentVolume(v, nil))
 		}, corev1.Convert_core_PersistentVolume_To_v1_PersistentVolume)
+	storedService = storing("Service", corev1.SetObjectDefaults_Service, corev1.Convert_v1_Service_To_core_Service,
+		func(s *core.Service) field.ErrorList { return validation.ValidateServiceCreate(s) }, nil)
+	storedEndpointSlice = storing("EndpointSlice", discoverydefaults.SetObjectDefaults_EndpointSlice, discoverydefaults.Convert_v1_EndpointSlice_To_discovery_EndpointSlice,
+		discoveryvalidation.ValidateEndpointSliceCreate, nil)
 	storedServiceAccount = storing("ServiceAccount", nil, corev1.Convert_v1_ServiceAccount_To_core_ServiceAccount, validation.ValidateServiceAccount, nil)
 	storedLimitRange     = storing("LimitRange", corev1.SetObjectDefaults_LimitRange, corev1.Convert_v1_LimitRange_To_core_LimitRange, validation.ValidateLimitRange, nil)
 	storedResourceQuota  = storing("ResourceQuota", corev1.SetObjectDefaults_ResourceQuota, corev1.Convert_v1_ResourceQuota_To_core_ResourceQuota, validation.ValidateResourceQuota, nil)

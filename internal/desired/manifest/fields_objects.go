@@ -90,6 +90,41 @@ var serviceAccountFields = slices.Concat(objectMeta,
 	ignoredReportedAtPods(noTokenIssuer, `secrets`),
 )
 
+const (
+	oneFamily   = "Services have IPv4 addresses here"
+	oneMachine  = "all endpoints are on this machine"
+	noBalancer  = "there is no load balancer on this machine"
+	notFiltered = "podctl does not filter by it"
+)
+
+var serviceFields = slices.Concat(namedMeta,
+	ignoredReportedAtPods(unread, `metadata.labels metadata.annotations`),
+	honoured(`spec.selector spec.clusterIP spec.clusterIPs spec.externalName spec.sessionAffinity spec.sessionAffinityConfig
+		spec.publishNotReadyAddresses spec.internalTrafficPolicy spec.externalTrafficPolicy
+		spec.ports[].name spec.ports[].port spec.ports[].targetPort spec.ports[].nodePort`),
+	rows(`spec.type`, Field{Support: Honoured, Reason: "a LoadBalancer is served as a NodePort"}),
+	[]Field{
+		{Path: "spec.ports[].protocol", Support: Honoured, Values: []string{"TCP", "UDP"}, Reason: "podctl serves TCP and UDP"},
+		{Path: "spec.ipFamilies[]", Support: Honoured, Values: []string{"IPv4"}, Reason: oneFamily},
+		{Path: "spec.ipFamilyPolicy", Support: Honoured, Values: []string{"SingleStack", "PreferDualStack"}, Reason: oneFamily},
+	},
+	ignoredReportedAtPods("it only describes the port", `spec.ports[].appProtocol`),
+	ignoredReportedAtPods(oneMachine, `spec.trafficDistribution`),
+	ignored(noBalancer, `spec.allocateLoadBalancerNodePorts spec.loadBalancerClass spec.loadBalancerIP spec.healthCheckNodePort`),
+	refused(notFiltered, `spec.loadBalancerSourceRanges`),
+	refused("podctl takes no addresses that are not the machine's", `spec.externalIPs`),
+	ignored(byServer, `status`),
+)
+
+var endpointSliceFields = slices.Concat(namedMeta,
+	ignoredReportedAtPods(unread, `metadata.annotations`),
+	rows(`metadata.labels`, Field{Support: Honoured, Reason: "kubernetes.io/service-name names the Service"}),
+	[]Field{{Path: "addressType", Support: Honoured, Values: []string{"IPv4"}, Reason: oneFamily}},
+	honoured(`ports endpoints[].addresses endpoints[].conditions endpoints[].hostname endpoints[].nodeName`),
+	ignoredReportedAtPods(oneMachine, `endpoints[].hints endpoints[].zone endpoints[].deprecatedTopology`),
+	ignoredReportedAtPods("it only names what the endpoint is", `endpoints[].targetRef`),
+)
+
 var limitRangeFields = slices.Concat(objectMeta,
 	honoured(`spec.limits`),
 )

@@ -47,7 +47,7 @@ var podFields = slices.Concat(
 	ignoredReportedAtPods("of a declared ServiceAccount the pod has the imagePullSecrets; "+noTokenIssuer, `spec.serviceAccountName spec.serviceAccount`),
 	ignoredReportedAtPods(noTokenIssuer, `spec.automountServiceAccountToken`),
 	ignoredReportedAtPods("none of the volumes can be mounted with a label: the runtime labels the files", `spec.securityContext.seLinuxChangePolicy`),
-	ignored("there are no services without a control plane", `spec.enableServiceLinks`),
+	rows(`spec.enableServiceLinks`, Field{Support: Honoured, Reason: "variables of the Services that podctl serves"}),
 	refused(gateDisabled, `spec.evictionResponders`),
 	instead(noCluster, claimDevices, `spec.resources.claims spec.resourceClaims`),
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),

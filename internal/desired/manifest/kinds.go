@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -51,6 +52,8 @@ func init() {
 		clusterKind("scheduling.k8s.io/v1", "PriorityClass", reflect.TypeFor[schedulingv1.PriorityClass](), priorityClassFields),
 		clusterKind("node.k8s.io/v1", "RuntimeClass", reflect.TypeFor[nodev1.RuntimeClass](), runtimeClassFields),
 		objectKind("v1", "ServiceAccount", reflect.TypeFor[v1.ServiceAccount](), serviceAccountFields),
+		objectKind("v1", "Service", reflect.TypeFor[v1.Service](), serviceFields),
+		objectKind("discovery.k8s.io/v1", "EndpointSlice", reflect.TypeFor[discoveryv1.EndpointSlice](), endpointSliceFields),
 		objectKind("v1", "LimitRange", reflect.TypeFor[v1.LimitRange](), limitRangeFields),
 		objectKind("v1", "ResourceQuota", reflect.TypeFor[v1.ResourceQuota](), resourceQuotaFields),
 		workloadKind("apps/v1", "Deployment", deploymentFields, readDeployment),

@@ -74,6 +74,10 @@ func (l *loader) checkObject(b *builder, k *kind, doc map[string]any) {
 		}
 	case "Secret":
 		l.checkToken(b, doc)
+	case "Service":
+		if spec, _ := doc["spec"].(map[string]any); spec["type"] == string(v1.ServiceTypeLoadBalancer) {
+			b.warning("spec.type", "there is no load balancer on this machine: the Service is served as a NodePort", "write type: NodePort")
+		}
 	}
 }
 
@@ -111,6 +115,10 @@ func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.Er
 		return keep(data, storedRuntimeClass, into.RuntimeClasses)
 	case "ServiceAccount":
 		return keep(data, storedServiceAccount, into.ServiceAccounts)
+	case "Service":
+		return keep(data, storedService, into.Services)
+	case "EndpointSlice":
+		return keep(data, storedEndpointSlice, into.EndpointSlices)
 	case "LimitRange":
 		return keep(data, storedLimitRange, into.LimitRanges)
 	default: // nothing looks at a ResourceQuota

@@ -131,7 +131,7 @@ type other struct {
 var noEffectGroups = []string{"autoscaling", "policy", "extensions"}
 
 // noEffectCoreKinds are such kinds of v1, and of the groups whose other kinds run.
-var noEffectCoreKinds = strings.Fields(`Service Endpoints Namespace Node Event PodTemplate ControllerRevision Binding ComponentStatus`)
+var noEffectCoreKinds = strings.Fields(`Endpoints Namespace Node Event PodTemplate ControllerRevision Binding ComponentStatus`)
 
 // isPowerless reports whether a document is of a kind that people put beside
 // pods, and that has no effect without a control plane.
@@ -151,23 +151,13 @@ func (l *loader) warnNoEffect(file, kind string, at *positions) {
 	l.others = append(l.others, other{file, at.root.Line, kind, name})
 }
 
-// serviceKinds are kinds that give pods a name or a fixed address in a cluster.
-var serviceKinds = strings.Fields(`Service Endpoints EndpointSlice Ingress`)
-
-// serviceHint says how pods reach each other without services.
-const serviceHint = "pods have no DNS names here: put containers that talk into one pod (localhost), or give the pod a hostPort and its clients the node's address in spec.hostAliases"
-
 // warnPowerless says once what of the input has no effect.
 func (l *loader) warnPowerless() {
 	if len(l.others) == 0 {
 		return
 	}
 	var names []string
-	hint := ""
 	for i, o := range l.others {
-		if slices.Contains(serviceKinds, o.kind) {
-			hint = serviceHint
-		}
 		text := fmt.Sprintf("%s %q", o.kind, o.name)
 		if i > 0 {
 			text += fmt.Sprintf(" (%s:%d)", o.file, o.line)
@@ -176,6 +166,6 @@ func (l *loader) warnPowerless() {
 	}
 	first := l.others[0]
 	l.set.Warnings = append(l.set.Warnings, Problem{
-		File: first.file, Line: first.line, Message: "ignored without a control plane: " + strings.Join(names, ", "), Hint: hint,
+		File: first.file, Line: first.line, Message: "ignored without a control plane: " + strings.Join(names, ", "),
 	})
 }

@@ -20,13 +20,21 @@ const (
 	maxSearchName  = 253
 )
 
+// clusterDomain is what the names of Services end in.
+const clusterDomain = "cluster.local"
+
 // PodDNS returns the pod's resolv.conf: the node's (or nothing, with policy None)
 // and the pod's dnsConfig, cut to what resolvers take. Each cut is a warning:
 // the message of the kubelet's event DNSConfigForming (GetPodDNS in
 // pkg/kubelet/network/dns/dns.go).
 func PodDNS(p *v1.Pod, n *Node) (cfg *runtimeapi.DNSConfig, warnings []string) {
 	var dns DNS
-	if p.Spec.DNSPolicy != v1.DNSNone {
+	switch isClusterFirst := p.Spec.DNSPolicy == v1.DNSClusterFirstWithHostNet || p.Spec.DNSPolicy == v1.DNSClusterFirst && !p.Spec.HostNetwork; {
+	case p.Spec.DNSPolicy == v1.DNSNone:
+	case isClusterFirst && n.DNS.Cluster != "":
+		domains := []string{p.Namespace + ".svc." + clusterDomain, "svc." + clusterDomain, clusterDomain}
+		dns = DNS{Servers: []string{n.DNS.Cluster}, Searches: unique(domains, n.DNS.Searches), Options: []string{"ndots:5"}}
+	default:
 		dns = n.DNS
 	}
 	if c := p.Spec.DNSConfig; c != nil {
@@ -102,6 +110,8 @@ func fitSearches(searches []string) []string {
 // DNS is a parsed resolv.conf.
 type DNS struct {
 	Servers, Searches, Options []string
+	// Cluster is the address of the DNS server that knows Services, "" for none.
+	Cluster string
 }
 
 // ParseResolvConf reads the content of a resolv.conf as the kubelet does:

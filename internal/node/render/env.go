@@ -1,6 +1,11 @@
 package render
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -12,6 +17,8 @@ import (
 type environment struct {
 	names  []string
 	values map[string]string
+	// links are the variables of Services, which the container's own hide.
+	links map[string]string
 	// size is that of the variables and of what was expanded with them, in bytes: at most
 	// pod.MaxExpanded.
 	size int
@@ -37,6 +44,9 @@ func (e *environment) set(name, value string) error {
 func (e *environment) expand(s string) (string, error) {
 	return pod.Expand(s, pod.MaxExpanded-e.size, func(name string) (string, bool) {
 		value, ok := e.values[name]
+		if !ok {
+			value, ok = e.links[name]
+		}
 		return value, ok
 	})
 }
@@ -67,7 +77,7 @@ func (e *environment) keyValues() []*runtimeapi.KeyValue {
 // a name wins (makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go). What
 // is optional and missing sets nothing.
 func makeEnvironment(p *v1.Pod, c *v1.Container, in ContainerInput) (*environment, error) {
-	env := &environment{}
+	env := &environment{links: serviceLinks(p, in.Objects)}
 	for i := range c.EnvFrom {
 		if err := env.setFrom(&c.EnvFrom[i], p.Namespace, in.Objects); err != nil {
 			return nil, err
@@ -89,8 +99,48 @@ func makeEnvironment(p *v1.Pod, c *v1.Container, in ContainerInput) (*environmen
 			return nil, err
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(env.links)) {
+		if _, own := env.values[name]; own {
+			continue
+		}
+		if err := env.set(name, env.links[name]); err != nil {
+			return nil, err
+		}
+	}
 	return env, nil
 }
+
+// serviceLinks returns the variables of the Services with an address in the pod's namespace, nil if
+// it wants none (pkg/kubelet/envvars).
+func serviceLinks(p *v1.Pod, objects *pod.Objects) map[string]string {
+	if objects == nil || p.Spec.EnableServiceLinks != nil && !*p.Spec.EnableServiceLinks {
+		return nil
+	}
+	links := map[string]string{}
+	for _, s := range objects.Services {
+		if s.Namespace != p.Namespace || s.Spec.ClusterIP == "" || s.Spec.ClusterIP == v1.ClusterIPNone || len(s.Spec.Ports) == 0 {
+			continue
+		}
+		name := linkName(s.Name)
+		links[name+"_SERVICE_HOST"] = s.Spec.ClusterIP
+		links[name+"_SERVICE_PORT"] = fmt.Sprint(s.Spec.Ports[0].Port)
+		for i, port := range s.Spec.Ports {
+			if port.Name != "" {
+				links[name+"_SERVICE_PORT_"+linkName(port.Name)] = fmt.Sprint(port.Port)
+			}
+			protocol := strings.ToLower(string(port.Protocol))
+			url := fmt.Sprintf("%s://%s:%d", protocol, s.Spec.ClusterIP, port.Port)
+			if i == 0 {
+				links[name+"_PORT"] = url
+			}
+			of := fmt.Sprintf("%s_PORT_%d_%s", name, port.Port, port.Protocol)
+			links[of], links[of+"_PROTO"], links[of+"_PORT"], links[of+"_ADDR"] = url, protocol, fmt.Sprint(port.Port), s.Spec.ClusterIP
+		}
+	}
+	return links
+}
+
+func linkName(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
 
 // valueFrom returns the value of a source; found is false for one that is optional
 // and missing.

@@ -122,8 +122,11 @@ func (h *hostPorts) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // find returns the other living podctls, by control socket.
-func (h *hostPorts) find() (map[string]*control.Client, error) {
-	runtimes, err := os.ReadDir(h.runDir)
+func (h *hostPorts) find() (map[string]*control.Client, error) { return FindPeers(h.runDir, h.own) }
+
+// FindPeers returns the living podctls of any runtime, by control socket, but that of the socket own.
+func FindPeers(runDir, own string) (map[string]*control.Client, error) {
+	runtimes, err := os.ReadDir(runDir)
 	if err != nil {
 		return nil, err
 	}
@@ -132,13 +135,13 @@ func (h *hostPorts) find() (map[string]*control.Client, error) {
 		if !dir.IsDir() {
 			continue
 		}
-		path := filepath.Join(h.runDir, dir.Name())
+		path := filepath.Join(runDir, dir.Name())
 		clients, err := control.Find(path, nil)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range clients {
-			if socket := control.Path(path, c.Instance()); socket != h.own {
+			if socket := control.Path(path, c.Instance()); socket != own {
 				found[socket] = c
 			}
 		}

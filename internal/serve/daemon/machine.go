@@ -22,7 +22,9 @@ var _ node.Host = machine{}
 
 // Resolver implements node.Host.
 func (m machine) Resolver() (render.DNS, error) {
-	return m.session.opts.Resolver.Read(m.session.Facts.IPs)
+	dns, err := m.session.opts.Resolver.Read(m.session.Facts.IPs)
+	dns.Cluster = m.session.services.DNS()
+	return dns, err
 }
 
 // UserIDs implements node.Host.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,7 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/serve/journal"
+	"github.com/podctl/podctl/internal/services"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -60,6 +62,8 @@ type Options struct {
 	TokenFile string
 	// Resolver reads the resolver configuration that pods inherit.
 	Resolver host.Resolver
+	// ServiceRange has the addresses of Services; the zero value serves none.
+	ServiceRange netip.Prefix
 	// KeepLogs and KillUnknown are those of node.Options.
 	KeepLogs, KillUnknown bool
 	// Address is where metrics and health are served beside the control
@@ -85,11 +89,12 @@ type Session struct {
 	Facts *render.Node
 	locks *owner.Locks
 	// used are the paths of the node.
-	used    host.Paths
-	served  *served
-	control controlSocket
-	opts    Options
-	closes  []func() error
+	used     host.Paths
+	served   *served
+	services *services.Manager
+	control  controlSocket
+	opts     Options
+	closes   []func() error
 }
 
 // Open connects to the runtime and builds a node. The caller closes the session.
@@ -249,6 +254,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	if err != nil {
 		return err
 	}
+	s.services = s.newServices(p)
 	volumes := volume.NewNamed(p.Root, dirs.Name)
 	volumes.UseToken(s.opts.TokenFile)
 	others := otherProcesses{s.Client, owners.Asker{Locks: s.locks.Dir(), SelfID: s.locks.ID(), Procs: s.opts.Procs, OwnerIsGone: s.opts.OwnerIsGone}}

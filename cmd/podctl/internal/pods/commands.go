@@ -17,6 +17,7 @@ func Commands(e *shell.Env) []*cmdline.Command {
 		restartCommand(e),
 		conditionCommand(e),
 		rmCommand(e),
+		servicesCommand(e),
 		orphansCommand(e),
 		startingCommand(e),
 		terminatingCommand(e),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/podctl/podctl/internal/pods/orphan"
 	"github.com/podctl/podctl/internal/pods/stop"
 	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/services"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
@@ -155,6 +157,9 @@ func runOrphans(ctx context.Context, e *shell.Env, o orphansOptions) error {
 	if err := printOrphans(e, o, v, found); err != nil {
 		return err
 	}
+	if err := removeServices(ctx, e, o, true); err != nil {
+		return err
+	}
 	if o.exitCode && len(found.Orphans) > 0 {
 		return errOrphans
 	}
@@ -262,7 +267,26 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 	}
 	_ = killing.Wait() // returns no error
 	steps.Stop()
+	errs = append(errs, removeServices(ctx, e, o, o.dryRun))
 	return errors.Join(append(errs, printKilled(e, o, found, done))...)
+}
+
+// removeServices removes the rules and the address of Services that a killed podctl has left, or with
+// dryRun says that they are there.
+func removeServices(ctx context.Context, e *shell.Env, o orphansOptions, dryRun bool) error {
+	if e.Recording != nil || os.Geteuid() != 0 || len(o.Names) > 0 {
+		return nil
+	}
+	found, err := services.Remove(ctx, dryRun)
+	switch {
+	case err != nil:
+		return fmt.Errorf("remove what serves Services: %w", err)
+	case found && dryRun:
+		fmt.Fprintf(e.Errw, "note: no podctl serves Services, and their rules are left: podctl orphans --kill removes the nftables table %s and the address %s\n", services.TableName, services.DNSAddress)
+	case found:
+		fmt.Fprintf(e.Errw, "note: removed the nftables table %s and the address %s of Services that no podctl serves\n", services.TableName, services.DNSAddress)
+	}
+	return nil
 }
 
 // killOrphan terminates one orphan, and prints each call and the result. Of one that was not

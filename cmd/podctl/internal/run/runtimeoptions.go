@@ -2,6 +2,7 @@ package run
 
 import (
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/serve/daemon"
+	"github.com/podctl/podctl/internal/services"
 )
 
 // runtimeOptions are the options of every command that runs pods.
@@ -30,6 +32,8 @@ type runtimeOptions struct {
 	listen string
 	// resolver reads the resolver configuration that pods inherit.
 	resolver host.Resolver
+	// services has the addresses of Services; the zero value serves none.
+	services netip.Prefix
 	// capacity and reserved bound what pods may request; nil and nil do not.
 	capacity, reserved v1.ResourceList
 	// credentials are what images are pulled with beside the pods' own.
@@ -42,6 +46,7 @@ func (d runtimeOptions) options(e *shell.Env, g shell.Globals, o daemon.Options)
 	o.BesideKubelet, o.OwnerIsGone, o.UnsafeSysctls = d.besideKubelet, d.ownerIsGone, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
 	o.Capacity, o.Reserved, o.Resolver = d.capacity, d.reserved, d.resolver
+	o.ServiceRange = d.services
 	o.Listen, o.Dial, o.Procs, o.Now, o.Credentials = e.Listen, e.Dial, e.Procs, e.Now, d.credentials
 	return o
 }
@@ -66,6 +71,7 @@ func runtimeFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "capacity", Value: &cmdline.ResourceList{}, DefaultText: "unlimited", Usage: "reject pods that request more than this machine's capacity, with the amounts of `LIST` in place of the detected ones: cpu=4,memory=8Gi,pods=110"},
 		&cli.GenericFlag{Name: "reserved", Value: &cmdline.ResourceList{}, DefaultText: "none", Usage: "`LIST` of amounts to subtract from the capacity: cpu=500m,memory=1Gi"},
 		&cli.StringFlag{Name: "resolv-conf", DefaultText: host.ResolvConf, Usage: "resolver configuration that pods inherit, a `FILE`; an empty name disables DNS lookups; by default systemd-resolved's upstream file if that is in use"},
+		&cli.StringFlag{Name: "service-cidr", Value: services.DefaultRange.String(), DefaultText: services.DefaultRange.String(), Usage: "range of the addresses of Services, an IPv4 `CIDR`; none serves no Services"},
 		runtimeClassFlag(),
 		&cli.StringSliceFlag{Name: "allowed-unsafe-sysctls", DefaultText: "none", Usage: "allow pods to set this `SYSCTL`, or all with a prefix: net.core.*; repeatable"},
 	)
@@ -80,6 +86,13 @@ func readRuntimeOptions(c *cli.Context) (runtimeOptions, error) {
 	if c.IsSet("resolv-conf") {
 		file := c.String("resolv-conf")
 		d.resolver.File = &file
+	}
+	if cidr := c.String("service-cidr"); cidr != "none" {
+		var err error
+		if d.services, err = netip.ParsePrefix(cidr); err != nil || !d.services.Addr().Is4() || d.services.Bits() < 8 || d.services.Bits() > 26 {
+			return runtimeOptions{}, shell.Usagef("--service-cidr %q is neither an IPv4 range of 64 addresses or more, such as %s, nor none", cidr, services.DefaultRange)
+		}
+		d.services = d.services.Masked()
 	}
 	if d.listen != "" && !isHostPort(d.listen) {
 		return runtimeOptions{}, shell.Usagef("--listen %q is not HOST:PORT", d.listen)

@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/services"
+)
+
+// newServices returns what serves the Services of the session's sources.
+func (s *Session) newServices(p host.Paths) *services.Manager {
+	o := services.Options{Range: s.opts.ServiceRange, Node: s.Facts.Name, Log: s.opts.Log, Pods: s.servicePods}
+	switch {
+	case !o.Range.IsValid():
+		o.Range, o.Unserved = services.DefaultRange, "--service-cidr is none"
+	case s.Client.IsSimulated():
+		o.Unserved = "the pods of a simulated runtime have no network: podctl services shows what would be served"
+	default:
+		o.Backend = services.NewHost(o.Range, s.resolvers, s.opts.Log)
+	}
+	runDir, own := filepath.Dir(p.Locks), control.Path(p.Locks, s.opts.Instance)
+	o.Peers = func(ctx context.Context) []services.View {
+		clients, err := FindPeers(runDir, own)
+		if err != nil {
+			s.opts.Log.Warn("Services of other podctl processes are not served", "err", err)
+		}
+		var all []services.View
+		for _, c := range clients {
+			if v, err := c.Services(ctx); err == nil { // else it is on its way up or down
+				all = append(all, v)
+			}
+		}
+		return all
+	}
+	m := services.NewManager(o)
+	s.onClose(func() error { return m.Close(s.Node != nil && s.Alive() > 0) })
+	return m
+}
+
+// resolvers are the node's, without the DNS server of Services.
+func (s *Session) resolvers() []string {
+	dns, err := s.opts.Resolver.Read(s.Facts.IPs)
+	if err != nil {
+		s.opts.Log.Warn("no resolver for names that are no Service's", "err", err)
+	}
+	return slices.DeleteFunc(slices.Clone(dns.Servers), func(a string) bool { return a == services.DNSAddress })
+}
+
+// servicePods are the pods of this process, as Services see them.
+func (s *Session) servicePods() []*v1.Pod {
+	pods := []*v1.Pod{}
+	for _, i := range s.Node.Pods() {
+		p := servedPod(i)
+		pods = append(pods, services.Trim(&p, &p.Status))
+	}
+	return pods
+}
+
+// Set is that of the node; the Services among the objects are served before a pod starts.
+func (s *Session) Set(source string, pods []node.Desired, objects *pod.Objects) {
+	s.Node.Set(source, pods, s.services.Set(context.Background(), source, objects))
+}
+
+// SetPartly is that of the node, as Set is.
+func (s *Session) SetPartly(source string, pods []node.Desired, objects *pod.Objects) {
+	s.Node.SetPartly(source, pods, s.services.Set(context.Background(), source, objects))
+}
+
+// Run runs the node, and keeps its Services current.
+func (s *Session) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	all.Go(func() { s.services.Run(ctx) })
+	all.Go(func() {
+		w := s.Watch()
+		defer w.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.Changes():
+				s.services.Changed()
+			}
+		}
+	})
+	return s.Node.Run(ctx)
+}

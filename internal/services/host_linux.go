@@ -1,0 +1,254 @@
+package services
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+	"sigs.k8s.io/knftables"
+
+	"github.com/podctl/podctl/internal/sys/hint"
+)
+
+// addressLabel marks DNSAddress as podctl's own.
+const addressLabel = "lo:podctl"
+
+// nftTimeout bounds one call of nft.
+const nftTimeout = 10 * time.Second
+
+// Host serves Services in podctl's network namespace. Make one with NewHost.
+type Host struct {
+	in     netip.Prefix
+	server *Server
+	log    *slog.Logger
+
+	nft   knftables.Interface
+	rules *Rules
+}
+
+// NewHost returns a host that serves nothing yet.
+func NewHost(in netip.Prefix, resolvers func() []string, log *slog.Logger) *Host {
+	return &Host{in: in, server: NewServer(resolvers, log), log: log}
+}
+
+// Start begins to serve no Services, or returns ErrServedElsewhere, or why Services cannot be served here.
+func (h *Host) Start(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, nftTimeout)
+	defer cancel()
+	udp, tcp, err := lockAddress(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, removeAddress())
+			_, _ = udp.Close(), tcp.Close()
+		}
+	}()
+	if h.nft, err = knftables.New(knftables.IPv4Family, TableName); err != nil {
+		return nftError(err)
+	}
+	if err := h.check(ctx); err != nil {
+		return err
+	}
+	filtered, err := os.ReadFile("/proc/sys/net/bridge/bridge-nf-call-iptables")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	h.rules = &Rules{Range: h.in, BridgeFiltered: strings.TrimSpace(string(filtered)) == "1"}
+	if err := h.apply(ctx, nil); err != nil {
+		return err
+	}
+	h.server.Serve(udp, tcp)
+	return nil
+}
+
+// Apply serves the Services, in one change.
+func (h *Host) Apply(ctx context.Context, all []Service, namespaces []string) error {
+	ctx, cancel := context.WithTimeout(ctx, nftTimeout)
+	defer cancel()
+	h.server.SetZone(NewZone(all, h.in, namespaces))
+	return h.apply(ctx, all)
+}
+
+func (h *Host) apply(ctx context.Context, all []Service) error {
+	if err := h.nft.Run(ctx, h.rules.Transaction(h.nft, all)); err != nil {
+		h.rules.chains = nil // the next writes the whole table again
+		return nftError(err)
+	}
+	return nil
+}
+
+// Stop ends serving. Unless the rules are kept for pods that go on running, nothing is left.
+func (h *Host) Stop(keep bool) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), nftTimeout)
+	defer cancel()
+	if !keep {
+		err = errors.Join(deleteTable(ctx, h.nft), removeAddress())
+	}
+	h.server.Close()
+	return err
+}
+
+// Remove removes what a killed podctl has left, and reports whether there was something. It is left
+// alone where a podctl serves.
+func Remove(ctx context.Context, dryRun bool) (removed bool, err error) {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return false, err
+	}
+	own, _, err := findAddress(lo)
+	if err != nil {
+		return false, err
+	}
+	nft, err := knftables.New(knftables.IPv4Family, TableName)
+	if err == nil {
+		// Without nft, or without the right to call it, nothing was made.
+		if _, missing := nft.List(ctx, "chains"); missing == nil {
+			own = true
+		}
+	}
+	if !own {
+		return false, nil
+	}
+	udp, tcp, lockErr := lockAddress(ctx)
+	if errors.Is(lockErr, ErrServedElsewhere) {
+		return false, nil
+	}
+	if lockErr != nil {
+		return false, lockErr
+	}
+	defer func() { _, _ = udp.Close(), tcp.Close() }()
+	if dryRun {
+		return true, nil
+	}
+	if err == nil {
+		err = deleteTable(ctx, nft)
+	}
+	return true, errors.Join(err, removeAddress())
+}
+
+func deleteTable(ctx context.Context, nft knftables.Interface) error {
+	tx := nft.NewTransaction()
+	tx.Add(&knftables.Table{}) // so that it is no error if there is none
+	tx.Delete(&knftables.Table{})
+	return nft.Run(ctx, tx)
+}
+
+// lockAddress binds DNSAddress, which one process of a network namespace can.
+func lockAddress(ctx context.Context) (udp net.PacketConn, tcp net.Listener, err error) {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return nil, nil, err
+	}
+	own, others, err := findAddress(lo)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case others != "":
+		return nil, nil, hint.Errorf("NodeLocal DNSCache has this address: the Services of a cluster's node are the cluster's", "%s is an address of %s already", DNSAddress, others)
+	case !own:
+		err := netlink.AddrAdd(lo, &netlink.Addr{IPNet: netlink.NewIPNet(net.ParseIP(DNSAddress)), Label: addressLabel})
+		if err != nil && !errors.Is(err, unix.EEXIST) {
+			return nil, nil, nftError(fmt.Errorf("add the address %s: %w", DNSAddress, err))
+		}
+	}
+	var config net.ListenConfig
+	if tcp, err = config.Listen(ctx, "tcp4", net.JoinHostPort(DNSAddress, "53")); err == nil {
+		if udp, err = config.ListenPacket(ctx, "udp4", net.JoinHostPort(DNSAddress, "53")); err != nil {
+			_ = tcp.Close()
+		}
+	}
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, nil, ErrServedElsewhere
+	}
+	return udp, tcp, err
+}
+
+// findAddress reports whether DNSAddress is there as podctl's own, and otherwise who has it.
+func findAddress(lo netlink.Link) (own bool, other string, err error) {
+	all, err := netlink.AddrList(nil, netlink.FAMILY_V4)
+	if err != nil {
+		return false, "", err
+	}
+	for _, a := range all {
+		switch {
+		case a.IP.String() != DNSAddress:
+		case a.LinkIndex == lo.Attrs().Index && a.Label == addressLabel:
+			own = true
+		default:
+			other = a.Label
+		}
+	}
+	return own, other, nil
+}
+
+func removeAddress() error {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	err = netlink.AddrDel(lo, &netlink.Addr{IPNet: netlink.NewIPNet(net.ParseIP(DNSAddress)), Label: addressLabel})
+	if errors.Is(err, unix.EADDRNOTAVAIL) {
+		return nil
+	}
+	return err
+}
+
+// check refuses a host on which others have Services, or the range.
+func (h *Host) check(ctx context.Context) error {
+	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
+	if err != nil {
+		return fmt.Errorf("read routes: %w", err)
+	}
+	for _, r := range routes {
+		if r.Dst == nil {
+			continue
+		}
+		ones, _ := r.Dst.Mask.Size()
+		if addr, ok := netip.AddrFromSlice(r.Dst.IP.To4()); ok && ones > 0 && h.in.Overlaps(netip.PrefixFrom(addr, ones)) {
+			return hint.Errorf("--service-cidr takes another range", "the range %s of Services overlaps the route %s of this host", h.in, r.Dst)
+		}
+	}
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "nft", "-n", "list", "ruleset")
+	cmd.Stdout = &limitedBuffer{Buffer: &out}
+	if err := cmd.Run(); err != nil {
+		return nftError(fmt.Errorf("nft list ruleset: %w", err))
+	}
+	return findConflict(out.String(), h.in)
+}
+
+// maxRuleset bounds what is read of the host's rules.
+const maxRuleset = 16 << 20
+
+type limitedBuffer struct{ *bytes.Buffer }
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxRuleset {
+		return 0, errors.New("the host has too many rules")
+	}
+	return b.Buffer.Write(p)
+}
+
+// nftError adds what to do about an error of nft.
+func nftError(err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return hint.With(errors.New("nft is not installed"), "install the package nftables")
+	case os.Geteuid() != 0:
+		return hint.With(errors.New("rules of the host's network take root"), "run podctl as root, for instance with sudo")
+	}
+	return err
+}

@@ -1,0 +1,279 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/pod"
+)
+
+// DNSAddress is where names are resolved: the address that NodeLocal DNSCache has by default. Being
+// link-local it is in no route that the host could have for others, and being the machine's own
+// every pod reaches it by its default route.
+const DNSAddress = "169.254.20.10"
+
+// ErrServedElsewhere: another process of the network namespace serves.
+var ErrServedElsewhere = errors.New("another process serves the Services of this machine")
+
+// View is what a podctl process says of its Services.
+type View struct {
+	Input
+	// Serving: the process serves Table for all processes.
+	Serving bool `json:"serving"`
+	// Problem is why its Services are not served; "" if they are, by this process or another one.
+	Problem string `json:"problem,omitempty"`
+	// Table is what the process serves, or would.
+	Table []Service `json:"table"`
+}
+
+// Backend serves Services: a Host.
+type Backend interface {
+	Start(ctx context.Context) error
+	Apply(ctx context.Context, all []Service, namespaces []string) error
+	Stop(keep bool) error
+}
+
+// Options are what a Manager is made of.
+type Options struct {
+	Range netip.Prefix
+	// Backend is nil where Services are not served, for the reason Unserved.
+	Backend  Backend
+	Unserved string
+	// Node is the machine's name.
+	Node string
+	// Pods returns the pods of this process, trimmed.
+	Pods func() []*v1.Pod
+	// Peers returns the views of the host's other podctl processes; one that does not answer is left out.
+	Peers func(context.Context) []View
+	Log   *slog.Logger
+}
+
+// Manager makes the Services of one podctl process served, by itself or by another process. Make one with
+// NewManager. It is safe for concurrent use.
+type Manager struct {
+	o Options
+
+	mu      sync.Mutex
+	alloc   Allocator
+	sources map[string]*pod.Objects
+	serving bool
+	problem string
+	// retry is when serving is tried again that failed.
+	retry   time.Time
+	table   []Service
+	applied []Service
+	// namespaces are those of the applied zone.
+	namespaces []string
+	wake       chan struct{}
+}
+
+// NewManager returns a manager without Services.
+func NewManager(o Options) *Manager {
+	return &Manager{o: o, alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
+}
+
+// Set replaces the Services and EndpointSlices of a source. It returns the objects with the addresses of
+// the Services, or without Services where they are not served.
+func (m *Manager) Set(ctx context.Context, source string, objects *pod.Objects) *pod.Objects {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sources[source] = objects
+	all := map[types.NamespacedName]bool{}
+	for _, o := range m.sources {
+		if o != nil {
+			for name := range o.Services {
+				all[name] = true
+			}
+		}
+	}
+	assigned := m.alloc.Assign(objects, all)
+	m.sources[source], m.retry = assigned, time.Time{}
+	m.start(ctx)
+	m.Changed()
+	if m.problem != "" && assigned != nil && len(assigned.Services) > 0 {
+		without := *assigned
+		without.Services = nil
+		return &without
+	}
+	return assigned
+}
+
+// own are the Services and EndpointSlices of this process. m.mu is held.
+func (m *Manager) own() Input {
+	in := Input{Services: []*v1.Service{}, Slices: []*discoveryv1.EndpointSlice{}}
+	merged := pod.NewObjects()
+	for _, source := range slices.Backward(slices.Sorted(maps.Keys(m.sources))) {
+		if o := m.sources[source]; o != nil {
+			maps.Copy(merged.Services, o.Services)
+			maps.Copy(merged.EndpointSlices, o.EndpointSlices)
+		}
+	}
+	for _, s := range merged.Services {
+		in.Services = append(in.Services, s)
+	}
+	for _, s := range merged.EndpointSlices {
+		in.Slices = append(in.Slices, s)
+	}
+	slices.SortFunc(in.Services, func(a, b *v1.Service) int { return compareNames(a.Namespace, a.Name, b.Namespace, b.Name) })
+	slices.SortFunc(in.Slices, func(a, b *discoveryv1.EndpointSlice) int {
+		return compareNames(a.Namespace, a.Name, b.Namespace, b.Name)
+	})
+	return in
+}
+
+// start begins to serve if there is something to serve. m.mu is held.
+func (m *Manager) start(ctx context.Context) {
+	if m.serving || len(m.own().Services) == 0 || time.Now().Before(m.retry) {
+		return
+	}
+	err := errors.New(m.o.Unserved)
+	if m.o.Backend != nil {
+		err = m.o.Backend.Start(ctx)
+	}
+	switch {
+	case err == nil:
+		m.serving, m.problem, m.applied = true, "", nil
+	case errors.Is(err, ErrServedElsewhere):
+		m.problem = ""
+	default:
+		if m.problem != err.Error() {
+			m.o.Log.Warn("Services are not served, pods have neither their names nor addresses", "err", err)
+		}
+		m.problem, m.retry = err.Error(), time.Now().Add(retryPeriod)
+	}
+}
+
+// Changed says that pods have changed.
+func (m *Manager) Changed() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// DNS returns the address of the DNS server of pods, "" where the process has no Services, or they are not
+// served.
+func (m *Manager) DNS() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.problem != "" || len(m.own().Services) == 0 {
+		return ""
+	}
+	return DNSAddress
+}
+
+// View returns what this process contributes, and serves.
+func (m *Manager) View() View {
+	pods := m.o.Pods()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := View{Input: m.own(), Serving: m.serving, Problem: m.problem, Table: m.table}
+	v.Pods = pods
+	if !m.serving {
+		v.Table = Build([]Input{v.Input}, m.o.Range, m.o.Node)
+	}
+	return v
+}
+
+const (
+	// period is how often other processes are asked, or it is tried to be the one that serves.
+	period = time.Second
+	// retryPeriod is how long serving is not tried again where it is not possible.
+	retryPeriod = 30 * time.Second
+	// pause gathers changes that come together.
+	pause = 50 * time.Millisecond
+)
+
+// Run keeps what is served current until ctx ends.
+func (m *Manager) Run(ctx context.Context) {
+	ticks := time.NewTicker(period)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.wake:
+			if !sleep(ctx, pause) {
+				return
+			}
+		case <-ticks.C:
+		}
+		m.update(ctx)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// update serves what the processes have now, or tries to be the one that serves.
+func (m *Manager) update(ctx context.Context) {
+	m.mu.Lock()
+	m.start(ctx)
+	serving, input := m.serving, m.own()
+	m.mu.Unlock()
+	if !serving {
+		return
+	}
+	input.Pods = m.o.Pods()
+	inputs, namespaces := []Input{input}, map[string]bool{}
+	for _, v := range m.o.Peers(ctx) {
+		inputs = append(inputs, v.Input)
+	}
+	services := 0
+	for _, i := range inputs {
+		services += len(i.Services)
+		for _, p := range i.Pods {
+			namespaces[p.Namespace] = true
+		}
+	}
+	table, named := Build(inputs, m.o.Range, m.o.Node), slices.Sorted(maps.Keys(namespaces))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if services == 0 {
+		m.serving, m.table = false, nil
+		if err := m.o.Backend.Stop(false); err != nil {
+			m.o.Log.Warn("stop serving Services", "err", err)
+		}
+		return
+	}
+	m.table = table
+	if m.applied != nil && reflect.DeepEqual(m.applied, table) && slices.Equal(m.namespaces, named) {
+		return
+	}
+	if err := m.o.Backend.Apply(ctx, table, named); err != nil {
+		if ctx.Err() == nil && m.problem == "" {
+			m.o.Log.Warn("serve Services", "err", err)
+		}
+		m.problem = err.Error()
+		return
+	}
+	m.problem, m.applied, m.namespaces = "", table, named
+}
+
+// Close ends serving; keep leaves the rules for pods that go on running.
+func (m *Manager) Close(keep bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.serving {
+		return nil
+	}
+	m.serving = false
+	return m.o.Backend.Stop(keep)
+}

@@ -1,0 +1,189 @@
+package services
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/knftables"
+)
+
+// TableName is the nftables table of the family ip in which the process that serves keeps its rules.
+const TableName = "podctl-services"
+
+const tableComment = "Services of podctl; podctl orphans --kill removes them if no podctl serves"
+
+// Rules writes Services into the table. The zero value with Range has written nothing, and begins
+// with a new table in place of one that a killed podctl left.
+type Rules struct {
+	Range netip.Prefix
+	// BridgeFiltered: what pods of one bridge send each other passes netfilter, so that an answer
+	// finds its way back through the address that was asked.
+	BridgeFiltered bool
+
+	// chains and sets are those that the table has beside the base chains.
+	chains, sets map[string]bool
+}
+
+// The base chains, maps and sets of the table.
+const (
+	chainServices    = "services"
+	chainPostrouting = "nat-postrouting"
+	mapAddresses     = "service-ips"
+	mapNodePorts     = "service-nodeports"
+	setPods          = "endpoints"
+	setHairpin       = "hairpin"
+)
+
+// Transaction returns what makes the table serve the Services, in one change. Clients keep their endpoint
+// (session affinity) where both stay.
+func (r *Rules) Transaction(nft knftables.Interface, all []Service) *knftables.Transaction {
+	tx := nft.NewTransaction()
+	comment := tableComment
+	table := &knftables.Table{Comment: &comment}
+	tx.Add(table)
+	if r.chains == nil {
+		tx.Delete(table)
+		tx.Add(table)
+		r.addBase(tx)
+	}
+	w := &ruleWriter{tx: tx, chains: map[string]bool{}, sets: map[string]bool{}}
+	for _, name := range []string{mapAddresses, mapNodePorts} {
+		tx.Flush(&knftables.Map{Name: name})
+	}
+	for _, name := range []string{setPods, setHairpin, "nodeports-tcp", "nodeports-udp"} {
+		tx.Flush(&knftables.Set{Name: name})
+	}
+	for i := range all {
+		if s := &all[i]; s.Problem == "" && s.Type != v1.ServiceTypeExternalName && !s.Headless() {
+			w.service(s)
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(w.addresses)) {
+		tx.Add(&knftables.Element{Set: setPods, Key: []string{address}})
+		tx.Add(&knftables.Element{Set: setHairpin, Key: []string{address, address}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.chains)) {
+		if !w.chains[name] {
+			tx.Flush(&knftables.Chain{Name: name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.chains)) {
+		if !w.chains[name] {
+			tx.Delete(&knftables.Chain{Name: name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.sets)) {
+		if !w.sets[name] {
+			tx.Delete(&knftables.Set{Name: name})
+		}
+	}
+	r.chains, r.sets = w.chains, w.sets
+	return tx
+}
+
+// addBase adds what a table has for any Services. Connections are translated before routing; to what
+// of the range is no port of a Service, or has no endpoint, they are rejected.
+func (r *Rules) addBase(tx *knftables.Transaction) {
+	base := func(name string, kind knftables.BaseChainType, hook knftables.BaseChainHook, priority knftables.BaseChainPriority, rules ...string) {
+		tx.Add(&knftables.Chain{Name: name, Type: &kind, Hook: &hook, Priority: &priority})
+		for _, rule := range rules {
+			tx.Add(&knftables.Rule{Chain: name, Rule: rule})
+		}
+	}
+	tx.Add(&knftables.Map{Name: mapAddresses, Type: "ipv4_addr . inet_proto . inet_service : verdict"})
+	tx.Add(&knftables.Map{Name: mapNodePorts, Type: "inet_proto . inet_service : verdict"})
+	tx.Add(&knftables.Set{Name: setPods, Type: "ipv4_addr"})
+	tx.Add(&knftables.Set{Name: setHairpin, Type: "ipv4_addr . ipv4_addr"})
+	tx.Add(&knftables.Set{Name: "nodeports-tcp", Type: "inet_service"})
+	tx.Add(&knftables.Set{Name: "nodeports-udp", Type: "inet_service"})
+	tx.Add(&knftables.Chain{Name: chainServices})
+	tx.Add(&knftables.Rule{Chain: chainServices, Rule: "ip daddr . meta l4proto . th dport vmap @" + mapAddresses})
+	tx.Add(&knftables.Rule{Chain: chainServices, Rule: "fib daddr type local ip daddr != 127.0.0.0/8 meta l4proto . th dport vmap @" + mapNodePorts})
+	base("nat-prerouting", knftables.NATType, knftables.PreroutingHook, knftables.DNATPriority, "jump "+chainServices)
+	base("nat-output", knftables.NATType, knftables.OutputHook, knftables.DNATPriority, "jump "+chainServices)
+	back := "ip saddr . ip daddr @" + setHairpin
+	if !r.BridgeFiltered {
+		back = "ip saddr @" + setPods + " ip daddr @" + setPods
+	}
+	base(chainPostrouting, knftables.NATType, knftables.PostroutingHook, knftables.SNATPriority,
+		fmt.Sprintf("ct status dnat ct original ip daddr %s %s masquerade", r.Range, back),
+		"ct status dnat meta l4proto tcp ct original proto-dst @nodeports-tcp masquerade",
+		"ct status dnat meta l4proto udp ct original proto-dst @nodeports-udp masquerade")
+	base("filter-forward", knftables.FilterType, knftables.ForwardHook, knftables.FilterPriority, fmt.Sprintf("ip daddr %s reject", r.Range))
+	base("filter-output", knftables.FilterType, knftables.OutputHook, knftables.FilterPriority, fmt.Sprintf("ip daddr %s reject", r.Range))
+}
+
+// ruleWriter writes the rules of Services into a transaction.
+type ruleWriter struct {
+	tx           *knftables.Transaction
+	chains, sets map[string]bool
+	addresses    map[string]bool
+}
+
+func (w *ruleWriter) chain(name string) {
+	w.chains[name] = true
+	w.tx.Add(&knftables.Chain{Name: name})
+	w.tx.Flush(&knftables.Chain{Name: name})
+}
+
+func (w *ruleWriter) service(s *Service) {
+	for i, p := range s.Ports {
+		backends := s.Backends(i)
+		if len(backends) == 0 {
+			continue
+		}
+		if w.addresses == nil {
+			w.addresses = map[string]bool{}
+		}
+		protocol := strings.ToLower(string(p.Protocol))
+		of := fmt.Sprintf("%s/%s/%s/%d", s.Namespace, s.Name, protocol, p.Port)
+		name := "svc/" + of
+		var targets []string
+		for _, b := range backends {
+			w.addresses[b.Address] = true
+			targets = append(targets, fmt.Sprintf("%s . %d", b.Address, b.Ports[i]))
+		}
+		var chosen []string
+		for n, b := range backends {
+			choice := targets[n]
+			if s.Affinity > 0 {
+				choice = "goto " + w.stickyEndpoint(of, protocol, b.Address, b.Ports[i], s.Affinity)
+			}
+			chosen = append(chosen, fmt.Sprintf("%d : %s", n, choice))
+		}
+		w.chain(name)
+		random := fmt.Sprintf("numgen random mod %d", len(backends))
+		if s.Affinity > 0 {
+			for _, b := range backends {
+				endpoint := fmt.Sprintf("%s/%s/%d", of, b.Address, b.Ports[i])
+				w.tx.Add(&knftables.Rule{Chain: name, Rule: fmt.Sprintf("ip saddr @clients/%s goto ep/%s", endpoint, endpoint)})
+			}
+			w.tx.Add(&knftables.Rule{Chain: name, Rule: fmt.Sprintf("%s vmap { %s }", random, strings.Join(chosen, " , "))})
+		} else {
+			w.tx.Add(&knftables.Rule{Chain: name, Rule: fmt.Sprintf("meta l4proto %s dnat ip to %s map { %s }", protocol, random, strings.Join(chosen, ", "))})
+		}
+		verdict := []string{"goto " + name}
+		w.tx.Add(&knftables.Element{Map: mapAddresses, Key: []string{s.Address, protocol, fmt.Sprint(p.Port)}, Value: verdict})
+		if p.NodePort != 0 {
+			w.tx.Add(&knftables.Element{Map: mapNodePorts, Key: []string{protocol, fmt.Sprint(p.NodePort)}, Value: verdict})
+			w.tx.Add(&knftables.Element{Set: "nodeports-" + protocol, Key: []string{fmt.Sprint(p.NodePort)}})
+		}
+	}
+}
+
+// stickyEndpoint writes the chain of an endpoint that remembers its clients.
+func (w *ruleWriter) stickyEndpoint(of, protocol, address string, port, seconds int32) string {
+	endpoint := fmt.Sprintf("%s/%s/%d", of, address, port)
+	timeout := time.Duration(seconds) * time.Second
+	w.sets["clients/"+endpoint] = true
+	w.tx.Add(&knftables.Set{Name: "clients/" + endpoint, Type: "ipv4_addr", Flags: []knftables.SetFlag{knftables.DynamicFlag, knftables.TimeoutFlag}, Timeout: &timeout})
+	w.chain("ep/" + endpoint)
+	w.tx.Add(&knftables.Rule{Chain: "ep/" + endpoint, Rule: fmt.Sprintf("update @clients/%s { ip saddr }", endpoint)})
+	w.tx.Add(&knftables.Rule{Chain: "ep/" + endpoint, Rule: fmt.Sprintf("meta l4proto %s dnat to %s:%d", protocol, address, port)})
+	return "ep/" + endpoint
+}

@@ -1,0 +1,245 @@
+package services
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/singleflight"
+)
+
+// Bounds of the server. A pod may ask as fast as it can.
+const (
+	// maxForwarded is how many queries wait for the node's resolvers at a time, and maxClient how many
+	// queries of one address are answered a second; the others are dropped, and asked again.
+	maxForwarded = 512
+	maxClient    = 2000
+	maxClients   = 4096
+	maxConns     = 256
+	// maxCached bounds the answers that are remembered, and maxCachedFor how long.
+	maxCached    = 4096
+	maxCachedFor = 30 * time.Second
+	// forwardTimeout bounds the wait for one resolver, and forwardDeadline that for all.
+	forwardTimeout  = 2 * time.Second
+	forwardDeadline = 5 * time.Second
+	maxUDP          = 1232
+)
+
+// Server answers DNS queries: those about the zone itself, all others by the node's resolvers. Make one
+// with NewServer.
+type Server struct {
+	zone atomic.Pointer[Zone]
+	// resolvers returns the addresses of the node's resolvers, without itself.
+	resolvers func() []string
+	log       *slog.Logger
+	servers   []*dns.Server
+
+	forwarding chan struct{}
+	// flights has one query to the resolvers for all that ask the same: a loop of resolvers, which
+	// asks this server again what it asks them, ends with the deadline of the first.
+	flights singleflight.Group
+
+	mu      sync.Mutex
+	cache   map[string]cached
+	clients map[netip.Addr]int
+	second  int64
+}
+
+type cached struct {
+	msg   *dns.Msg
+	until time.Time
+}
+
+// NewServer returns a server of no names.
+func NewServer(resolvers func() []string, log *slog.Logger) *Server {
+	return &Server{resolvers: resolvers, log: log, forwarding: make(chan struct{}, maxForwarded), cache: map[string]cached{}, clients: map[netip.Addr]int{}}
+}
+
+// SetZone replaces the names.
+func (s *Server) SetZone(z *Zone) { s.zone.Store(z) }
+
+// Serve answers at both until Close.
+func (s *Server) Serve(udp net.PacketConn, tcp net.Listener) {
+	s.servers = []*dns.Server{
+		{PacketConn: udp, Handler: s, UDPSize: dns.MaxMsgSize / 16},
+		{Listener: netutil.LimitListener(tcp, maxConns), Handler: s, ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second},
+	}
+	for _, server := range s.servers {
+		started := make(chan struct{})
+		server.NotifyStartedFunc = sync.OnceFunc(func() { close(started) })
+		go func() {
+			if err := server.ActivateAndServe(); err != nil {
+				s.log.Warn("DNS server", "err", err)
+			}
+			server.NotifyStartedFunc()
+		}()
+		<-started
+	}
+}
+
+// Close ends the server.
+func (s *Server) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, server := range s.servers {
+		_ = server.ShutdownContext(ctx) // it is closed then
+	}
+}
+
+// ServeDNS implements dns.Handler.
+func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
+	if !s.admit(w.RemoteAddr()) {
+		return
+	}
+	msg := new(dns.Msg)
+	if len(req.Question) != 1 || req.Opcode != dns.OpcodeQuery {
+		msg.SetRcode(req, dns.RcodeFormatError)
+	} else {
+		msg = s.reply(req)
+	}
+	size := dns.MaxMsgSize
+	if w.LocalAddr().Network() == "udp" {
+		size = dns.MinMsgSize
+		if opt := req.IsEdns0(); opt != nil {
+			size = min(max(size, int(opt.UDPSize())), maxUDP)
+			msg.SetEdns0(maxUDP, false)
+		}
+	}
+	msg.Truncate(size)
+	_ = w.WriteMsg(msg) // the client may be gone
+}
+
+// admit reports whether a client may ask once more in this second.
+func (s *Server) admit(from net.Addr) bool {
+	client, err := netip.ParseAddrPort(from.String())
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now().Unix(); now != s.second || len(s.clients) >= maxClients {
+		s.second = now
+		clear(s.clients)
+	}
+	s.clients[client.Addr()]++
+	return s.clients[client.Addr()] <= maxClient
+}
+
+func (s *Server) reply(req *dns.Msg) *dns.Msg {
+	q := req.Question[0]
+	msg := new(dns.Msg).SetReply(req)
+	msg.RecursionAvailable = true
+	if z := s.zone.Load(); z != nil {
+		if r, ours := z.answer(q); ours {
+			msg.Authoritative, msg.Rcode, msg.Answer, msg.Extra = true, r.code, r.answer, r.extra
+			rand.Shuffle(len(msg.Answer), func(i, j int) { msg.Answer[i], msg.Answer[j] = msg.Answer[j], msg.Answer[i] })
+			switch {
+			case len(r.answer) == 0:
+				msg.Ns = []dns.RR{authority()}
+			case r.alias != "" && q.Qtype != dns.TypeCNAME:
+				// An alias may be a name of the zone, whose own alias is left to the client.
+				if inner, known := z.answer(dns.Question{Name: r.alias, Qtype: q.Qtype, Qclass: q.Qclass}); known {
+					msg.Answer = append(msg.Answer, inner.answer...)
+				} else {
+					msg.Answer = append(msg.Answer, s.forward(dns.Question{Name: r.alias, Qtype: q.Qtype, Qclass: q.Qclass}).Answer...)
+				}
+			}
+			return msg
+		}
+	}
+	found := s.forward(q)
+	msg.Rcode, msg.Answer, msg.Ns, msg.Extra = found.Rcode, found.Answer, found.Ns, withoutOPT(found.Extra)
+	return msg
+}
+
+func withoutOPT(records []dns.RR) []dns.RR {
+	return slices.DeleteFunc(slices.Clone(records), func(r dns.RR) bool { return r.Header().Rrtype == dns.TypeOPT })
+}
+
+// forward asks the node's resolvers, or its memory. The answer is the caller's.
+func (s *Server) forward(q dns.Question) *dns.Msg {
+	key := strings.ToLower(q.Name) + " " + dns.Type(q.Qtype).String() + " " + dns.Class(q.Qclass).String()
+	s.mu.Lock()
+	known, ok := s.cache[key]
+	s.mu.Unlock()
+	if ok && time.Now().Before(known.until) {
+		return known.msg.Copy()
+	}
+	failed := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
+	answer, _, _ := s.flights.Do(key, func() (any, error) {
+		select {
+		case s.forwarding <- struct{}{}:
+			defer func() { <-s.forwarding }()
+		default:
+			return failed, nil
+		}
+		msg := s.ask(q)
+		if msg == nil {
+			return failed, nil
+		}
+		s.remember(key, msg)
+		return msg, nil
+	})
+	return answer.(*dns.Msg).Copy()
+}
+
+// ask asks one resolver after the other, nil if none answers.
+func (s *Server) ask(q dns.Question) *dns.Msg {
+	ctx, cancel := context.WithTimeout(context.Background(), forwardDeadline)
+	defer cancel()
+	req := new(dns.Msg).SetQuestion(q.Name, q.Qtype)
+	req.Question[0].Qclass = q.Qclass
+	req.SetEdns0(maxUDP, false)
+	var refused *dns.Msg
+	for _, server := range s.resolvers() {
+		for _, network := range []string{"udp", "tcp"} {
+			client := &dns.Client{Net: network, Timeout: forwardTimeout, UDPSize: maxUDP}
+			msg, _, err := client.ExchangeContext(ctx, req, net.JoinHostPort(server, "53"))
+			if err != nil {
+				break
+			}
+			if msg.Truncated && network == "udp" {
+				continue
+			}
+			if msg.Rcode == dns.RcodeSuccess || msg.Rcode == dns.RcodeNameError {
+				return msg
+			}
+			refused = msg
+			break
+		}
+	}
+	return refused
+}
+
+// remember keeps an answer for as long as its records allow.
+func (s *Server) remember(key string, msg *dns.Msg) {
+	if msg.Rcode != dns.RcodeSuccess && msg.Rcode != dns.RcodeNameError {
+		return
+	}
+	keep := maxCachedFor
+	for _, r := range slices.Concat(msg.Answer, msg.Ns) {
+		keep = min(keep, time.Duration(r.Header().Ttl)*time.Second)
+	}
+	if len(msg.Answer)+len(msg.Ns) == 0 {
+		keep = recordTTL * time.Second
+	}
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.cache { // whichever comes first
+		if len(s.cache) < maxCached {
+			break
+		}
+		delete(s.cache, k)
+	}
+	s.cache[key] = cached{msg, now.Add(keep)}
+}

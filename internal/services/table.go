@@ -1,0 +1,338 @@
+package services
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Input is what one podctl process contributes: its Services with their addresses, the
+// EndpointSlices beside them, and its pods with what of them decides here: see Trim.
+type Input struct {
+	Services []*v1.Service                `json:"services"`
+	Slices   []*discoveryv1.EndpointSlice `json:"slices"`
+	Pods     []*v1.Pod                    `json:"pods"`
+}
+
+// Service is a Service as it is served.
+type Service struct {
+	Namespace    string         `json:"namespace"`
+	Name         string         `json:"name"`
+	Type         v1.ServiceType `json:"type"`
+	Address      string         `json:"address"`                // None of a headless one, empty of an ExternalName
+	ExternalName string         `json:"externalName,omitempty"` // what the name is an alias of
+	Ports        []Port         `json:"ports"`                  // as the manifest has them, in its order
+	Endpoints    []Endpoint     `json:"endpoints"`              // sorted by address
+	Affinity     int32          `json:"affinity,omitempty"`     // seconds for which a client stays with its endpoint
+	Note         string         `json:"note,omitempty"`         // why nothing answers
+	Problem      string         `json:"problem,omitempty"`      // why it is not served
+}
+
+// Port is one port of a Service.
+type Port struct {
+	Name     string      `json:"name,omitempty"`     // the manifest's
+	Protocol v1.Protocol `json:"protocol"`           // TCP or UDP
+	Port     int32       `json:"port"`               // at the Service's address
+	NodePort int32       `json:"nodePort,omitempty"` // at the machine's addresses
+}
+
+// Endpoint is an address behind a Service.
+type Endpoint struct {
+	Address     string  `json:"address"`            // of the pod, or as its EndpointSlice has it
+	Ports       []int32 `json:"ports"`              // one for each port of the Service, 0 if it has none
+	Pod         string  `json:"pod,omitempty"`      // its name; empty for one of an EndpointSlice
+	Hostname    string  `json:"hostname,omitempty"` // under the Service's name
+	Ready       bool    `json:"ready"`              // gets connections
+	Serving     bool    `json:"serving"`            // the same, though it terminates
+	Terminating bool    `json:"terminating"`        // the pod is on its way down
+}
+
+// Headless reports whether the Service's name stands for its endpoints.
+func (s *Service) Headless() bool { return s.Address == v1.ClusterIPNone }
+
+// Backends are the endpoints that get the connections to a port: the ready ones, or, where there is
+// none, those that serve while they terminate (pkg/proxy/topology.go).
+func (s *Service) Backends(port int) []Endpoint {
+	with := func(want func(Endpoint) bool) (found []Endpoint) {
+		for _, e := range s.Endpoints {
+			if e.Ports[port] != 0 && want(e) {
+				found = append(found, e)
+			}
+		}
+		return found
+	}
+	if ready := with(func(e Endpoint) bool { return e.Ready }); len(ready) > 0 {
+		return ready
+	}
+	return with(func(e Endpoint) bool { return e.Serving && e.Terminating })
+}
+
+// Build decides what the Services of all processes are served as, sorted by namespace and name. Where two
+// processes have a Service of one name, the first of inputs has it. node is the machine's name.
+func Build(inputs []Input, in netip.Prefix, node string) []Service {
+	var all []Service
+	names, addresses, ports := map[types.NamespacedName]bool{}, map[string]string{}, map[string]string{}
+	var pods []*v1.Pod
+	var slicesOf []*discoveryv1.EndpointSlice
+	for _, i := range inputs {
+		pods, slicesOf = append(pods, i.Pods...), append(slicesOf, i.Slices...)
+	}
+	for _, i := range inputs {
+		for _, s := range i.Services {
+			name := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
+			built := describe(s)
+			switch {
+			case names[name]:
+				built.Problem = "another podctl process has a Service of this name, which is served"
+			default:
+				names[name] = true
+				built.Problem = claim(&built, in, addresses, ports)
+			}
+			built.Endpoints = endpointsOf(s, pods, slicesOf, node)
+			if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
+				built.Note = whyNone(s, built.Endpoints, pods)
+			}
+			all = append(all, built)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Service) int { return compareNames(a.Namespace, a.Name, b.Namespace, b.Name) })
+	return all
+}
+
+func describe(s *v1.Service) Service {
+	d := Service{Namespace: s.Namespace, Name: s.Name, Type: s.Spec.Type, Address: s.Spec.ClusterIP, ExternalName: s.Spec.ExternalName, Ports: []Port{}}
+	for _, p := range s.Spec.Ports {
+		d.Ports = append(d.Ports, Port{p.Name, p.Protocol, p.Port, p.NodePort})
+	}
+	if s.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
+		d.Affinity = v1.DefaultClientIPServiceAffinitySeconds
+		if c := s.Spec.SessionAffinityConfig; c != nil && c.ClientIP != nil && c.ClientIP.TimeoutSeconds != nil {
+			d.Affinity = *c.ClientIP.TimeoutSeconds
+		}
+	}
+	return d
+}
+
+// claim takes the address and the node ports of a Service, or says why that cannot be.
+func claim(s *Service, in netip.Prefix, addresses, ports map[string]string) string {
+	name := s.Namespace + "/" + s.Name
+	if !s.Headless() && s.Type != v1.ServiceTypeExternalName {
+		addr, err := netip.ParseAddr(s.Address)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("no address of %s is free", in)
+		case !in.Contains(addr):
+			return fmt.Sprintf("spec.clusterIP %s is not in %s", addr, in)
+		case addresses[s.Address] != "":
+			return fmt.Sprintf("the address %s is that of the Service %s", s.Address, addresses[s.Address])
+		}
+		addresses[s.Address] = name
+	}
+	for _, p := range s.Ports {
+		key := fmt.Sprint(p.Protocol, p.NodePort)
+		if p.NodePort != 0 && ports[key] != "" && ports[key] != name {
+			return fmt.Sprintf("the node port %d/%s is that of the Service %s", p.NodePort, p.Protocol, ports[key])
+		}
+		ports[key] = name
+	}
+	return ""
+}
+
+// endpointsOf returns what is behind a Service: the pods that its selector selects, or the
+// EndpointSlices that name it.
+func endpointsOf(s *v1.Service, pods []*v1.Pod, all []*discoveryv1.EndpointSlice, node string) []Endpoint {
+	found := []Endpoint{}
+	if len(s.Spec.Selector) > 0 {
+		for _, p := range pods {
+			if e, ok := podEndpoint(s, p); ok {
+				found = append(found, e)
+			}
+		}
+	} else {
+		for _, slice := range all {
+			if slice.Namespace == s.Namespace && slice.Labels[discoveryv1.LabelServiceName] == s.Name {
+				found = append(found, sliceEndpoints(s, slice, node)...)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Endpoint) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), slices.Compare(a.Ports, b.Ports))
+	})
+	return slices.CompactFunc(found, func(a, b Endpoint) bool { return a.Address == b.Address && slices.Equal(a.Ports, b.Ports) })
+}
+
+func selects(s *v1.Service, p *v1.Pod) bool {
+	return p.Namespace == s.Namespace && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(p.Labels))
+}
+
+// podEndpoint returns the endpoint of a pod (reconcileByAddressType and podToEndpoint in
+// k8s.io/endpointslice): pods that have ended have none, nor have those without an address.
+func podEndpoint(s *v1.Service, p *v1.Pod) (Endpoint, bool) {
+	address := addressOf(p)
+	if !selects(s, p) || address == "" || p.Status.Phase == v1.PodFailed || p.Status.Phase == v1.PodSucceeded {
+		return Endpoint{}, false
+	}
+	serving, terminating := isReady(p), p.DeletionTimestamp != nil
+	e := Endpoint{
+		Address: address, Ports: []int32{}, Pod: p.Name, Serving: serving, Terminating: terminating,
+		Ready: s.Spec.PublishNotReadyAddresses || serving && !terminating,
+	}
+	if p.Spec.Hostname != "" && p.Spec.Subdomain == s.Name {
+		e.Hostname = p.Spec.Hostname
+	}
+	for i := range s.Spec.Ports {
+		e.Ports = append(e.Ports, targetPort(p, &s.Spec.Ports[i]))
+	}
+	return e, true
+}
+
+func isReady(p *v1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue })
+}
+
+// addressOf returns the pod's IPv4 address, "" without one.
+func addressOf(p *v1.Pod) string {
+	for _, ip := range p.Status.PodIPs {
+		if addr, err := netip.ParseAddr(ip.IP); err == nil && addr.Is4() {
+			return addr.String()
+		}
+	}
+	return ""
+}
+
+// targetPort returns the number of a port of a Service in a pod, 0 if no container of it has one of
+// that name (FindPort in k8s.io/endpointslice/util).
+func targetPort(p *v1.Pod, port *v1.ServicePort) int32 {
+	if port.TargetPort.StrVal == "" {
+		return cmp.Or(port.TargetPort.IntVal, port.Port)
+	}
+	for _, c := range slices.Concat(p.Spec.Containers, p.Spec.InitContainers) {
+		for _, candidate := range c.Ports {
+			if candidate.Name == port.TargetPort.StrVal && cmp.Or(candidate.Protocol, v1.ProtocolTCP) == port.Protocol {
+				return candidate.ContainerPort
+			}
+		}
+	}
+	return 0
+}
+
+func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string) []Endpoint {
+	isTrue := func(b *bool, missing bool) bool { return b == nil && missing || b != nil && *b }
+	var found []Endpoint
+	for _, e := range slice.Endpoints {
+		local := e.NodeName != nil && *e.NodeName == node
+		if len(e.Addresses) == 0 || s.Spec.InternalTrafficPolicy != nil && *s.Spec.InternalTrafficPolicy == v1.ServiceInternalTrafficPolicyLocal && !local {
+			continue
+		}
+		addr, err := netip.ParseAddr(e.Addresses[0])
+		if err != nil || !addr.Is4() {
+			continue
+		}
+		ready := isTrue(e.Conditions.Ready, true)
+		endpoint := Endpoint{Address: addr.String(), Ports: []int32{}, Ready: ready, Serving: isTrue(e.Conditions.Serving, ready), Terminating: isTrue(e.Conditions.Terminating, false)}
+		if e.Hostname != nil {
+			endpoint.Hostname = *e.Hostname
+		}
+		for _, port := range s.Spec.Ports {
+			number := int32(0)
+			for _, p := range slice.Ports {
+				named := ""
+				if p.Name != nil {
+					named = *p.Name
+				}
+				if named == port.Name && p.Port != nil && (p.Protocol == nil || *p.Protocol == port.Protocol) {
+					number = *p.Port
+				}
+			}
+			endpoint.Ports = append(endpoint.Ports, number)
+		}
+		found = append(found, endpoint)
+	}
+	return found
+}
+
+// whyNone says why no endpoint of a Service is ready.
+func whyNone(s *v1.Service, endpoints []Endpoint, pods []*v1.Pod) string {
+	if len(endpoints) > 0 {
+		var names []string
+		for _, e := range endpoints {
+			names = append(names, cmp.Or(e.Pod, e.Address))
+		}
+		return "not ready: " + some(names)
+	}
+	if len(s.Spec.Selector) == 0 {
+		return "no selector, and no EndpointSlice with the label " + discoveryv1.LabelServiceName + "=" + s.Name
+	}
+	var selected, elsewhere []string
+	near, most := "", 0
+	for _, p := range pods {
+		matched, differs := 0, ""
+		for _, key := range slices.Sorted(maps.Keys(s.Spec.Selector)) {
+			switch value, has := p.Labels[key]; {
+			case has && value == s.Spec.Selector[key]:
+				matched++
+			case has:
+				differs = key + "=" + value
+			default:
+				differs = "no label " + key
+			}
+		}
+		switch {
+		case p.Namespace != s.Namespace && differs == "":
+			elsewhere = append(elsewhere, p.Namespace+"/"+p.Name)
+		case p.Namespace != s.Namespace:
+		case differs == "":
+			selected = append(selected, p.Name)
+		case matched > most:
+			near, most = fmt.Sprintf("pod %s has %s", p.Name, differs), matched
+		}
+	}
+	selector := labels.SelectorFromSet(s.Spec.Selector).String()
+	switch {
+	case len(selected) > 0:
+		return "without an address: " + some(selected)
+	case len(elsewhere) > 0:
+		return fmt.Sprintf("no pod of the namespace has %s, but %s", selector, some(elsewhere))
+	case near != "":
+		return fmt.Sprintf("no pod has %s: %s", selector, near)
+	}
+	return "no pod has " + selector
+}
+
+// some names at most three.
+func some(names []string) string {
+	if len(names) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Trim returns what of a pod decides about its endpoints.
+func Trim(p *v1.Pod, status *v1.PodStatus) *v1.Pod {
+	t := &v1.Pod{}
+	t.Namespace, t.Name, t.UID, t.Labels, t.DeletionTimestamp = p.Namespace, p.Name, p.UID, p.Labels, p.DeletionTimestamp
+	t.Spec.Hostname, t.Spec.Subdomain = p.Spec.Hostname, p.Spec.Subdomain
+	for _, c := range p.Spec.Containers {
+		t.Spec.Containers = append(t.Spec.Containers, v1.Container{Ports: c.Ports})
+	}
+	for _, c := range p.Spec.InitContainers {
+		if c.RestartPolicy != nil { // a sidecar
+			t.Spec.InitContainers = append(t.Spec.InitContainers, v1.Container{Ports: c.Ports})
+		}
+	}
+	t.Status.Phase, t.Status.PodIPs = status.Phase, status.PodIPs
+	for _, c := range status.Conditions {
+		if c.Type == v1.PodReady {
+			t.Status.Conditions = []v1.PodCondition{{Type: c.Type, Status: c.Status}}
+		}
+	}
+	return t
+}
