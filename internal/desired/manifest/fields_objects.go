@@ -99,8 +99,8 @@ const (
 
 var serviceFields = slices.Concat(namedMeta,
 	ignoredReportedAtPods(unread, `metadata.labels metadata.annotations`),
-	honoured(`spec.selector spec.clusterIP spec.clusterIPs spec.externalName spec.sessionAffinity spec.sessionAffinityConfig
-		spec.publishNotReadyAddresses spec.internalTrafficPolicy spec.externalTrafficPolicy
+	honoured(`spec.selector spec.clusterIP spec.externalName spec.sessionAffinity spec.sessionAffinityConfig
+		spec.publishNotReadyAddresses spec.internalTrafficPolicy
 		spec.ports[].name spec.ports[].port spec.ports[].targetPort spec.ports[].nodePort`),
 	rows(`spec.type`, Field{Support: Honoured, Reason: "a LoadBalancer is served as a NodePort"}),
 	[]Field{
@@ -110,6 +110,8 @@ var serviceFields = slices.Concat(namedMeta,
 	},
 	ignoredReportedAtPods("it only describes the port", `spec.ports[].appProtocol`),
 	ignoredReportedAtPods(oneMachine, `spec.trafficDistribution`),
+	ignoredReportedAtPods("spec.clusterIP counts", `spec.clusterIPs`),
+	ignored("connections at node ports come from the machine's own address", `spec.externalTrafficPolicy`),
 	ignored(noBalancer, `spec.allocateLoadBalancerNodePorts spec.loadBalancerClass spec.loadBalancerIP spec.healthCheckNodePort`),
 	refused(notFiltered, `spec.loadBalancerSourceRanges`),
 	refused("podctl takes no addresses that are not the machine's", `spec.externalIPs`),

@@ -189,7 +189,7 @@ func TestExamplesAreHonoured(t *testing.T) {
 		t.Fatalf("examples: %v, %v", names, err)
 	}
 	set, err := Load(t.Context(), []string{"../../../examples"}, LoadOptions{})
-	if err != nil || len(set.Warnings) > 0 || len(set.Pods) != len(names) {
+	if err != nil || len(set.Warnings) > 0 || len(set.Pods) < len(names) {
 		t.Errorf("%d pods of %d examples, warnings %v, %v", len(set.Pods), len(names), set.Warnings, err)
 	}
 	for _, p := range set.Pods {

@@ -218,7 +218,7 @@ func TestConfigFromReadsObjectsOnly(t *testing.T) {
 	for name, text := range map[string]string{
 		"pod.yaml": podNamed("a") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: both}\n",
 		"more.yaml": podNamed("b") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\napiVersion: example.com/v1\nkind: Widget\n---\n" +
-			aDeployment("web", "x") + "---\napiVersion: v1\nkind: Service\n",
+			aDeployment("web", "x") + "---\napiVersion: v1\nkind: Endpoints\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

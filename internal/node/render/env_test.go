@@ -3,12 +3,14 @@ package render
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -168,5 +170,66 @@ func TestExpansionIsBounded(t *testing.T) {
 		if !errors.Is(err, pod.ErrExpansion) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestServiceLinks has the variables of pkg/kubelet/envvars, and who hides whom.
+func TestServiceLinks(t *testing.T) {
+	web := &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "my-web"}}
+	web.Spec = v1.ServiceSpec{ClusterIP: "10.96.0.9", Ports: []v1.ServicePort{{Name: "http-alt", Port: 80, Protocol: v1.ProtocolTCP}, {Name: "dns", Port: 53, Protocol: v1.ProtocolUDP}}}
+	other, headless := web.DeepCopy(), web.DeepCopy()
+	other.Namespace, other.Name = "other", "hidden"
+	headless.Name, headless.Spec.ClusterIP = "headless", v1.ClusterIPNone
+	objects := pod.NewObjects()
+	for _, s := range []*v1.Service{web, other, headless} {
+		objects.Services[types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] = s
+	}
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}
+	c := &v1.Container{Env: []v1.EnvVar{{Name: "URL", Value: "http://$(MY_WEB_SERVICE_HOST)"}, {Name: "MY_WEB_PORT", Value: "own"}}}
+	env, err := makeEnvironment(p, c, ContainerInput{Objects: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"URL": "http://10.96.0.9", "MY_WEB_PORT": "own", "MY_WEB_SERVICE_HOST": "10.96.0.9", "MY_WEB_SERVICE_PORT": "80",
+		"MY_WEB_SERVICE_PORT_HTTP_ALT": "80", "MY_WEB_SERVICE_PORT_DNS": "53",
+		"MY_WEB_PORT_80_TCP": "tcp://10.96.0.9:80", "MY_WEB_PORT_80_TCP_PROTO": "tcp", "MY_WEB_PORT_80_TCP_PORT": "80", "MY_WEB_PORT_80_TCP_ADDR": "10.96.0.9",
+		"MY_WEB_PORT_53_UDP": "udp://10.96.0.9:53", "MY_WEB_PORT_53_UDP_PROTO": "udp", "MY_WEB_PORT_53_UDP_PORT": "53", "MY_WEB_PORT_53_UDP_ADDR": "10.96.0.9",
+	}
+	if !maps.Equal(env.values, want) {
+		t.Errorf("variables %v, want %v", env.values, want)
+	}
+	no := false
+	p.Spec.EnableServiceLinks = &no
+	if env, err := makeEnvironment(p, c, ContainerInput{Objects: objects}); err != nil || len(env.values) != 2 {
+		t.Errorf("without links: %v, %v", env.values, err)
+	}
+}
+
+// TestClusterDNS: getPodDNSType and generateSearchesForDNSClusterFirst in pkg/kubelet/network/dns.
+func TestClusterDNS(t *testing.T) {
+	n := &Node{DNS: DNS{Servers: []string{"192.0.2.53"}, Searches: []string{"example.org", "svc.cluster.local"}, Options: []string{"rotate"}, Cluster: "169.254.20.10"}}
+	cluster := "169.254.20.10 | shop.svc.cluster.local svc.cluster.local cluster.local example.org | ndots:5"
+	node := "192.0.2.53 | example.org svc.cluster.local | rotate"
+	for _, c := range []struct {
+		policy      v1.DNSPolicy
+		hostNetwork bool
+		want        string
+	}{
+		{v1.DNSClusterFirst, false, cluster},
+		{v1.DNSClusterFirst, true, node},
+		{v1.DNSClusterFirstWithHostNet, true, cluster},
+		{v1.DNSDefault, false, node},
+		{v1.DNSNone, false, " |  | "},
+	} {
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}, Spec: v1.PodSpec{DNSPolicy: c.policy, HostNetwork: c.hostNetwork}}
+		cfg, _ := PodDNS(p, n)
+		if got := strings.Join(cfg.Servers, " ") + " | " + strings.Join(cfg.Searches, " ") + " | " + strings.Join(cfg.Options, " "); got != c.want {
+			t.Errorf("%s, host network %v: %s, want %s", c.policy, c.hostNetwork, got, c.want)
+		}
+	}
+	n.DNS.Cluster = ""
+	if cfg, _ := PodDNS(&v1.Pod{Spec: v1.PodSpec{DNSPolicy: v1.DNSClusterFirst}}, n); cfg.Servers[0] != "192.0.2.53" {
+		t.Errorf("without Services: %v, want the node's", cfg.Servers)
 	}
 }
