@@ -68,7 +68,9 @@ type Manager struct {
 	alloc   Allocator
 	sources map[string]*pod.Objects
 	serving bool
-	problem string
+	// elsewhere: another process serves.
+	elsewhere bool
+	problem   string
 	// retry is when serving is tried again that failed.
 	retry   time.Time
 	table   []Service
@@ -137,6 +139,7 @@ func (m *Manager) start(ctx context.Context) {
 	if m.serving || len(m.own().Services) == 0 || time.Now().Before(m.retry) {
 		return
 	}
+	m.elsewhere = false
 	err := errors.New(m.o.Unserved)
 	if m.o.Backend != nil {
 		err = m.o.Backend.Start(ctx)
@@ -145,7 +148,7 @@ func (m *Manager) start(ctx context.Context) {
 	case err == nil:
 		m.serving, m.problem, m.applied = true, "", nil
 	case errors.Is(err, ErrServedElsewhere):
-		m.problem = ""
+		m.elsewhere = true
 	default:
 		if m.problem != err.Error() {
 			m.o.Log.Warn("Services are not served, pods have neither their names nor addresses", "err", err)
@@ -226,9 +229,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (m *Manager) update(ctx context.Context) {
 	m.mu.Lock()
 	m.start(ctx)
-	serving, input := m.serving, m.own()
+	serving, elsewhere, input := m.serving, m.elsewhere, m.own()
 	m.mu.Unlock()
 	if !serving {
+		if elsewhere && len(input.Services) > 0 {
+			m.findServer(ctx)
+		}
 		return
 	}
 	input.Pods = m.o.Pods()
@@ -265,6 +271,20 @@ func (m *Manager) update(ctx context.Context) {
 		return
 	}
 	m.problem, m.applied, m.namespaces = "", table, named
+}
+
+// findServer looks whether a process that this one sees serves: only such a process knows its Services.
+func (m *Manager) findServer(ctx context.Context) {
+	seen := slices.ContainsFunc(m.o.Peers(ctx), func(v View) bool { return v.Serving })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.serving || seen == (m.problem == "") {
+		return
+	}
+	if m.problem = ""; !seen {
+		m.problem = "port 53 of " + DNSAddress + " is bound by a process that is no podctl of this run directory"
+		m.o.Log.Warn("Services are not served", "err", m.problem)
+	}
 }
 
 // Close ends serving; keep leaves the rules for pods that go on running.

@@ -38,7 +38,7 @@ const (
 // with NewServer.
 type Server struct {
 	zone atomic.Pointer[Zone]
-	// resolvers returns the addresses of the node's resolvers, without itself.
+	// resolvers returns the addresses and ports of the node's resolvers, without itself.
 	resolvers func() []string
 	log       *slog.Logger
 	servers   []*dns.Server
@@ -203,7 +203,7 @@ func (s *Server) ask(q dns.Question) *dns.Msg {
 	for _, server := range s.resolvers() {
 		for _, network := range []string{"udp", "tcp"} {
 			client := &dns.Client{Net: network, Timeout: forwardTimeout, UDPSize: maxUDP}
-			msg, _, err := client.ExchangeContext(ctx, req, net.JoinHostPort(server, "53"))
+			msg, _, err := client.ExchangeContext(ctx, req, server)
 			if err != nil {
 				break
 			}

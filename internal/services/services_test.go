@@ -294,7 +294,9 @@ func TestZone(t *testing.T) {
 	web := build(service("web"), readyPod("web-1", "web", "10.0.0.1"))
 	db := build(service("db", headless), readyPod("db-0", "db", "10.0.0.2", func(p *v1.Pod) { p.Spec.Hostname, p.Spec.Subdomain = "db-0", "db" }),
 		readyPod("db-1", "db", "10.0.0.3"), readyPod("db-2", "db", "10.0.0.4", unready))
-	alias := build(service("alias", func(s *v1.Service) { s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP = v1.ServiceTypeExternalName, "example.org", "" }))
+	alias := build(service("alias", func(s *v1.Service) {
+		s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP = v1.ServiceTypeExternalName, "example.org", ""
+	}))
 	z := NewZone([]Service{web, db, alias}, DefaultRange, []string{"jobs"})
 	for query, want := range map[string]string{
 		"web.default.svc.cluster.local. A":               "A 10.96.1.1",

@@ -23,6 +23,7 @@
 //     static pod.
 //   - lifecycle.stopSignal is sent if Node.StopSignals is set: it stands for the
 //     kubelet's feature gate ContainerStopSignals, off in v1.37; podctl sets it.
-//   - There is no cluster DNS: ClusterFirst is Default, without the event.
+//   - Without Services there is no cluster DNS: ClusterFirst is Default, without the
+//     event.
 //   - Swap is always off, memory QoS too: the kubelet's defaults.
 package render

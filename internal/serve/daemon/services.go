@@ -2,8 +2,8 @@ package daemon
 
 import (
 	"context"
+	"net"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -51,7 +51,13 @@ func (s *Session) resolvers() []string {
 	if err != nil {
 		s.opts.Log.Warn("no resolver for names that are no Service's", "err", err)
 	}
-	return slices.DeleteFunc(slices.Clone(dns.Servers), func(a string) bool { return a == services.DNSAddress })
+	var all []string
+	for _, address := range dns.Servers {
+		if address != services.DNSAddress {
+			all = append(all, net.JoinHostPort(address, "53"))
+		}
+	}
+	return all
 }
 
 // servicePods are the pods of this process, as Services see them.

@@ -3,10 +3,7 @@ package pods
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,8 +11,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/node/host"
-	"github.com/podctl/podctl/internal/serve/daemon"
 	"github.com/podctl/podctl/internal/services"
 )
 
@@ -39,50 +34,24 @@ func servicesCommand(e *shell.Env) *cmdline.Command {
 			if err != nil {
 				return err
 			}
-			paths, err := host.DefaultPaths.With(shell.ReadGlobals(c).Given())
-			if err != nil {
-				return err
-			}
 			return list.UntilInterrupted(c.Context, e, func(ctx context.Context) error {
 				return list.Show(ctx, e, "no Services: no podctl process has any", func(ctx context.Context) (output.List, error) {
-					return listServices(ctx, filepath.Clean(paths.Locks), c.String("namespace"))
+					return listServices(ctx, shell.ReadGlobals(c), c.String("namespace"))
 				})
 			})
 		},
 	}
 }
 
-// listServices lists the Services of the process that serves, and those of the others that it does not have.
-func listServices(ctx context.Context, runDir, namespace string) (output.List, error) {
+func listServices(ctx context.Context, g shell.Globals, namespace string) (output.List, error) {
 	l := output.List{Header: []string{"SERVICE", "TYPE", "ADDRESS", "PORTS", "READY"}, Wide: []string{"ENDPOINTS"}}
-	clients, err := daemon.FindPeers(runDir, "")
-	if err != nil {
-		return l, err
-	}
-	var views []services.View
-	var errs []error
-	for _, c := range clients {
-		v, err := c.Services(ctx)
-		if errs = append(errs, err); err == nil {
-			views = append(views, v)
-		}
-	}
-	if i := slices.IndexFunc(views, func(v services.View) bool { return v.Serving }); i > 0 {
-		views[0], views[i] = views[i], views[0]
-	}
-	seen := map[string]bool{}
-	for _, v := range views {
-		for _, s := range v.Table {
-			name := s.Namespace + "/" + s.Name
-			if seen[name] && !v.Serving || namespace != "" && s.Namespace != namespace {
-				continue
-			}
-			seen[name] = true
-			s.Problem = cmp.Or(s.Problem, v.Problem)
+	all, err := shell.ReadServices(ctx, g)
+	for _, s := range all {
+		if namespace == "" || s.Namespace == namespace {
 			l.Items = append(l.Items, serviceItem(s))
 		}
 	}
-	return l, errors.Join(errs...)
+	return l, err
 }
 
 func serviceItem(s services.Service) output.Item {

@@ -18,13 +18,25 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// Locate returns the command line with the pods in place that its words name by a property,
+// Locate returns the command line with the pods in place that its words name by a Service, or by a property,
 // such as pid:1234: of each the id of the container or sandbox, so that no other pod
 // can be meant.
 func Locate(e *Env, c *cli.Context, command *cmdline.Command) (*cli.Context, error) {
 	words := c.Args().Slice()
+	targets := command.Args.Targets(words)
+	through, err := throughServices(c.Context, ReadGlobals(c), command.Args, words[:targets])
+	if err != nil {
+		return c, err
+	}
+	if !slices.Equal(through, words[:targets]) {
+		words = slices.Concat(through, words[targets:])
+		if c, err = withArgs(c, words); err != nil {
+			return nil, err
+		}
+		targets = len(through)
+	}
 	var named []int
-	for i, word := range words[:command.Args.Targets(words)] {
+	for i, word := range words[:targets] {
 		if _, ok := target.ParseProperty(word); ok {
 			named = append(named, i)
 		}
@@ -32,7 +44,7 @@ func Locate(e *Env, c *cli.Context, command *cmdline.Command) (*cli.Context, err
 	if len(named) == 0 {
 		return c, nil
 	}
-	err := e.UntilInterrupted(c.Context, func(ctx context.Context) error {
+	err = e.UntilInterrupted(c.Context, func(ctx context.Context) error {
 		s, err := ConnectSession(ctx, e, ReadGlobals(c))
 		if err != nil {
 			return err

@@ -1,0 +1,115 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/serve/daemon"
+	"github.com/podctl/podctl/internal/services"
+	"github.com/podctl/podctl/internal/sys/hint"
+)
+
+// ReadServices returns the Services of the podctl process that serves, and those that the others do not get
+// served. With an error, those of the processes that answer.
+func ReadServices(ctx context.Context, g Globals) (all []services.Service, err error) {
+	paths, err := host.DefaultPaths.With(g.Given())
+	if err != nil {
+		return nil, err
+	}
+	clients, err := daemon.FindPeers(paths.Locks, "")
+	if err != nil {
+		return nil, err
+	}
+	var views []services.View
+	var errs []error
+	for _, c := range clients {
+		v, err := c.Services(ctx)
+		if errs = append(errs, err); err == nil {
+			views = append(views, v)
+		}
+	}
+	if i := slices.IndexFunc(views, func(v services.View) bool { return v.Serving }); i > 0 {
+		views[0], views[i] = views[i], views[0]
+	}
+	seen := map[string]bool{}
+	for _, v := range views {
+		for _, s := range v.Table {
+			if name := s.Namespace + "/" + s.Name; !seen[name] || v.Serving {
+				seen[name] = true
+				s.Problem = cmp.Or(s.Problem, v.Problem)
+				all = append(all, s)
+			}
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// throughServices replaces the words that name a Service, svc/[NAMESPACE/]NAME, by the pods behind it: all that
+// are ready where a command takes several, else the first. Ports become those of that pod.
+func throughServices(ctx context.Context, g Globals, args cmdline.Args, words []string) ([]string, error) {
+	if !slices.ContainsFunc(words, isService) {
+		return words, nil
+	}
+	all, err := ReadServices(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	var replaced []string
+	for i, word := range words {
+		if !isService(word) {
+			replaced = append(replaced, word)
+			continue
+		}
+		name := word[strings.Index(word, "/")+1:]
+		at := slices.IndexFunc(all, func(s services.Service) bool { return name == s.Name || name == s.Namespace+"/"+s.Name })
+		if at < 0 {
+			return nil, hint.Errorf("podctl services lists them", "no Service %q", name)
+		}
+		ready := slices.DeleteFunc(slices.Clone(all[at].Endpoints), func(e services.Endpoint) bool { return !e.Ready || e.Pod == "" })
+		if len(ready) == 0 {
+			return nil, fmt.Errorf("no pod behind the Service %q is ready: %s", name, cmp.Or(all[at].Note, "its endpoints are no pods"))
+		}
+		if !args.Many {
+			ready = ready[:1]
+		}
+		for _, e := range ready {
+			replaced = append(replaced, all[at].Namespace+"/"+e.Pod)
+		}
+		if args.Rest == cmdline.Ports {
+			for _, port := range words[i+1:] {
+				replaced = append(replaced, throughPort(&all[at], ready[0], port))
+			}
+			break
+		}
+	}
+	return replaced, nil
+}
+
+func isService(word string) bool {
+	kind, name, named := strings.Cut(word, "/")
+	return named && name != "" && slices.Contains([]string{"svc", "service", "services"}, kind)
+}
+
+// throughPort returns a pair of ports to a pod for one to a Service; another word remains.
+func throughPort(s *services.Service, e services.Endpoint, pair string) string {
+	local, remote, both := strings.Cut(pair, ":")
+	if !both {
+		remote = local
+	}
+	for i, p := range s.Ports {
+		if remote != fmt.Sprint(p.Port) && remote != p.Name || e.Ports[i] == 0 {
+			continue
+		}
+		if !both {
+			local = fmt.Sprint(p.Port)
+		}
+		return fmt.Sprintf("%s:%d", local, e.Ports[i])
+	}
+	return pair
+}

@@ -1,0 +1,116 @@
+package services
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/miekg/dns"
+)
+
+// serveDNS returns the address of a server with a zone, and of resolvers.
+func serveDNS(t *testing.T, resolvers func() []string) (*Server, string) {
+	t.Helper()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	udp, err := net.ListenPacket("udp", tcp.Addr().String())
+	if err != nil {
+		t.Skip(err)
+	}
+	s := NewServer(resolvers, slog.New(slog.DiscardHandler))
+	s.Serve(udp, tcp)
+	t.Cleanup(s.Close)
+	return s, tcp.Addr().String()
+}
+
+// upstream returns the address of a resolver that counts queries and answers with an address.
+func upstream(t *testing.T, asked *atomic.Int32) string {
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &dns.Server{PacketConn: udp, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, req *dns.Msg) {
+		asked.Add(1)
+		msg := new(dns.Msg).SetReply(req)
+		msg.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: req.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: net.IPv4(192, 0, 2, 9)}}
+		_ = w.WriteMsg(msg)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	return udp.LocalAddr().String()
+}
+
+func ask(t *testing.T, server, name string, kind uint16) *dns.Msg {
+	t.Helper()
+	msg, _, err := new(dns.Client).Exchange(new(dns.Msg).SetQuestion(name, kind), server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return msg
+}
+
+func TestOtherNamesAreForwardedAndRemembered(t *testing.T) {
+	var asked atomic.Int32
+	resolver := upstream(t, &asked)
+	s, address := serveDNS(t, func() []string { return []string{resolver} })
+	alias := build(service("alias"))
+	alias.Type, alias.ExternalName, alias.Address = "ExternalName", "example.org", ""
+	s.SetZone(NewZone([]Service{alias}, DefaultRange, nil))
+	for range 3 {
+		if msg := ask(t, address, "example.org.", dns.TypeA); len(msg.Answer) != 1 || msg.Rcode != dns.RcodeSuccess {
+			t.Errorf("answer %v", msg)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the resolver was asked %d times, want once", n)
+	}
+	if msg := ask(t, address, "alias.default.svc.cluster.local.", dns.TypeA); len(msg.Answer) != 2 {
+		t.Errorf("an alias: %v, want its target and that one's address", msg.Answer)
+	}
+	if msg := ask(t, address, "none.default.svc.cluster.local.", dns.TypeA); msg.Rcode != dns.RcodeNameError || len(msg.Ns) != 1 {
+		t.Errorf("a missing name: %v", msg)
+	}
+	for i := range maxCached + 10 {
+		s.remember(fmt.Sprint(i), new(dns.Msg))
+	}
+	if len(s.cache) > maxCached {
+		t.Errorf("%d answers are remembered", len(s.cache))
+	}
+}
+
+// TestLoopOfResolversEnds: a resolver that asks this server what it is asked.
+func TestLoopOfResolversEnds(t *testing.T) {
+	own := ""
+	s, address := serveDNS(t, func() []string { return []string{own} })
+	own = address
+	var inFlight int
+	done := make(chan *dns.Msg)
+	go func() {
+		done <- s.forward(dns.Question{Name: "loop.example.", Qtype: dns.TypeA, Qclass: dns.ClassINET})
+	}()
+	msg := <-done
+	if inFlight = len(s.forwarding); msg.Rcode != dns.RcodeServerFailure || inFlight != 0 {
+		t.Errorf("%v, %d in flight", msg, inFlight)
+	}
+}
+
+func TestQueriesAboveTheRateAreDropped(t *testing.T) {
+	s := NewServer(nil, nil)
+	from := &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 5}
+	admitted := 0
+	for range 3 * maxClient {
+		if s.admit(from) {
+			admitted++
+		}
+	}
+	if admitted > 2*maxClient { // the second may change in between
+		t.Errorf("%d queries of one client were admitted", admitted)
+	}
+	if !s.admit(&net.UDPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 5}) {
+		t.Error("another client is dropped")
+	}
+}
