@@ -24,9 +24,9 @@ type Input struct {
 
 // Service is a Service as it is served.
 type Service struct {
-	Namespace    string         `json:"namespace"`
-	Name         string         `json:"name"`
-	Type         v1.ServiceType `json:"type"`
+	Namespace    string         `json:"namespace"`              // its own, and that of its pods
+	Name         string         `json:"name"`                   // as in the manifest
+	Type         v1.ServiceType `json:"type"`                   // ClusterIP, NodePort, LoadBalancer or ExternalName
 	Address      string         `json:"address"`                // None of a headless one, empty of an ExternalName
 	ExternalName string         `json:"externalName,omitempty"` // what the name is an alias of
 	Ports        []Port         `json:"ports"`                  // as the manifest has them, in its order

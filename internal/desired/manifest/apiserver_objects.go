@@ -57,7 +57,12 @@ var (
 			return validation.ValidatePersistentVolume(v, validation.ValidationOptionsForPersistentVolume(v, nil))
 		}, corev1.Convert_core_PersistentVolume_To_v1_PersistentVolume)
 	storedService = storing("Service", corev1.SetObjectDefaults_Service, corev1.Convert_v1_Service_To_core_Service,
-		func(s *core.Service) field.ErrorList { return validation.ValidateServiceCreate(s) }, nil)
+		func(s *core.Service) field.ErrorList {
+			if s.Spec.ClusterIP != "" && len(s.Spec.ClusterIPs) == 0 { // normalizeClusterIPs in pkg/registry/core/service/strategy.go
+				s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
+			}
+			return validation.ValidateServiceCreate(s)
+		}, nil)
 	storedEndpointSlice = storing("EndpointSlice", discoverydefaults.SetObjectDefaults_EndpointSlice, discoverydefaults.Convert_v1_EndpointSlice_To_discovery_EndpointSlice,
 		discoveryvalidation.ValidateEndpointSliceCreate, nil)
 	storedServiceAccount = storing("ServiceAccount", nil, corev1.Convert_v1_ServiceAccount_To_core_ServiceAccount, validation.ValidateServiceAccount, nil)

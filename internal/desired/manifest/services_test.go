@@ -9,6 +9,8 @@ import (
 func TestServiceFields(t *testing.T) {
 	for change, want := range map[string]string{
 		"":                             "",
+		"  clusterIP: None\n":          "",
+		"  clusterIP: 10.96.0.99\n":    "",
 		"  type: LoadBalancer\n":       "warning: the Service is served as a NodePort",
 		"  externalIPs: [192.0.2.1]\n": "spec.externalIPs",
 		"  loadBalancerSourceRanges: [192.0.2.0/24]\n":       "spec.loadBalancerSourceRanges",
