@@ -56,7 +56,9 @@ type Options struct {
 	Pods func() []*v1.Pod
 	// Peers returns the views of the host's other podctl processes; one that does not answer is left out.
 	Peers func(context.Context) []View
-	Log   *slog.Logger
+	// Warn is told why Services are not served, once for each reason. It must not block.
+	Warn func(error)
+	Log  *slog.Logger
 }
 
 // Manager makes the Services of one podctl process served, by itself or by another process. Make one with
@@ -151,7 +153,7 @@ func (m *Manager) start(ctx context.Context) {
 		m.elsewhere = true
 	default:
 		if m.problem != err.Error() {
-			m.o.Log.Warn("Services are not served, pods have neither their names nor addresses", "err", err)
+			m.o.Warn(err)
 		}
 		m.problem, m.retry = err.Error(), time.Now().Add(retryPeriod)
 	}
@@ -265,7 +267,7 @@ func (m *Manager) update(ctx context.Context) {
 	}
 	if err := m.o.Backend.Apply(ctx, table, named); err != nil {
 		if ctx.Err() == nil && m.problem == "" {
-			m.o.Log.Warn("serve Services", "err", err)
+			m.o.Warn(err)
 		}
 		m.problem = err.Error()
 		return
@@ -283,7 +285,7 @@ func (m *Manager) findServer(ctx context.Context) {
 	}
 	if m.problem = ""; !seen {
 		m.problem = "port 53 of " + DNSAddress + " is bound by a process that is no podctl of this run directory"
-		m.o.Log.Warn("Services are not served", "err", m.problem)
+		m.o.Warn(errors.New(m.problem))
 	}
 }
 

@@ -23,6 +23,7 @@ type backend struct {
 	err    error
 	served []string
 	kept   bool
+	warned []string
 }
 
 func (b *backend) Start(context.Context) error {
@@ -52,7 +53,7 @@ func (b *backend) Stop(keep bool) error {
 func manager(b *backend, peers func() []View) *Manager {
 	return NewManager(Options{
 		Range: DefaultRange, Backend: b, Pods: func() []*v1.Pod { return nil }, Log: slog.New(slog.DiscardHandler),
-		Peers: func(context.Context) []View { return peers() },
+		Peers: func(context.Context) []View { return peers() }, Warn: func(err error) { b.warned = append(b.warned, err.Error()) },
 	})
 }
 
@@ -107,6 +108,10 @@ func TestUnservedServicesChangeNothing(t *testing.T) {
 		}
 		if v := m.View(); len(v.Table) != 1 || v.Serving {
 			t.Errorf("view %+v", v)
+		}
+		time.Sleep(2 * retryPeriod)
+		if !slices.Equal(b.warned, []string{"nft is not installed"}) {
+			t.Errorf("warnings %q, want one", b.warned)
 		}
 		b.err = nil
 		time.Sleep(retryPeriod + period)

@@ -17,10 +17,10 @@ import (
 
 // newServices returns what serves the Services of the session's sources.
 func (s *Session) newServices(p host.Paths) *services.Manager {
-	o := services.Options{Range: s.opts.ServiceRange, Node: s.Facts.Name, Log: s.opts.Log, Pods: s.servicePods}
+	o := services.Options{Range: s.opts.ServiceRange, Node: s.Facts.Name, Log: s.opts.Log, Pods: s.servicePods, Warn: s.opts.WarnServices}
 	switch {
 	case !o.Range.IsValid():
-		o.Range, o.Unserved = services.DefaultRange, "--service-cidr is none"
+		o.Range, o.Unserved, o.Warn = services.DefaultRange, "--service-cidr is none", func(error) {}
 	case s.Client.IsSimulated():
 		o.Unserved = "the pods of a simulated runtime have no network: podctl services shows what would be served"
 	default:

@@ -64,6 +64,8 @@ type Options struct {
 	Resolver host.Resolver
 	// ServiceRange has the addresses of Services; the zero value serves none.
 	ServiceRange netip.Prefix
+	// WarnServices is told why Services are not served, and must not block.
+	WarnServices func(error)
 	// KeepLogs and KillUnknown are those of node.Options.
 	KeepLogs, KillUnknown bool
 	// Address is where metrics and health are served beside the control

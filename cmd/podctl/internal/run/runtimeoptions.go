@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/serve/daemon"
 	"github.com/podctl/podctl/internal/services"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // runtimeOptions are the options of every command that runs pods.
@@ -46,7 +48,12 @@ func (d runtimeOptions) options(e *shell.Env, g shell.Globals, o daemon.Options)
 	o.BesideKubelet, o.OwnerIsGone, o.UnsafeSysctls = d.besideKubelet, d.ownerIsGone, d.unsafeSysctls
 	o.KeepLogs, o.RuntimeClasses, o.Address = d.keepLogs, d.runtimeClasses, d.listen
 	o.Capacity, o.Reserved, o.Resolver = d.capacity, d.reserved, d.resolver
-	o.ServiceRange = d.services
+	o.ServiceRange, o.WarnServices = d.services, func(err error) {
+		fmt.Fprintln(e.Errw, "warning: Services are not served:", err)
+		if advice := hint.Of(err); advice != "" {
+			fmt.Fprintln(e.Errw, "  hint:", advice)
+		}
+	}
 	o.Listen, o.Dial, o.Procs, o.Now, o.Credentials = e.Listen, e.Dial, e.Procs, e.Now, d.credentials
 	return o
 }

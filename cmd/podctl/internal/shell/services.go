@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func ReadServices(ctx context.Context, g Globals) (all []services.Service, err e
 		return nil, err
 	}
 	clients, err := daemon.FindPeers(paths.Locks, "")
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no podctl process has been there
 		return nil, err
 	}
 	var views []services.View
