@@ -16,6 +16,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/knftables"
 
 	"github.com/podctl/podctl/internal/sys/hint"
@@ -35,6 +36,8 @@ type Host struct {
 
 	nft   knftables.Interface
 	rules *Rules
+	// udp: the Services had a UDP port.
+	udp bool
 }
 
 // NewHost returns a host that serves nothing yet.
@@ -79,7 +82,50 @@ func (h *Host) Apply(ctx context.Context, all []Service, namespaces []string) er
 	ctx, cancel := context.WithTimeout(ctx, nftTimeout)
 	defer cancel()
 	h.server.SetZone(NewZone(all, h.in, namespaces))
-	return h.apply(ctx, all)
+	if err := h.apply(ctx, all); err != nil {
+		return err
+	}
+	return h.forgetFlows(all)
+}
+
+// forgetFlows has the kernel forget UDP flows to endpoints that are no longer behind their Service: without an end, a
+// flow is followed for as long as its client sends.
+func (h *Host) forgetFlows(all []Service) error {
+	stale := staleFlows{in: h.in, live: map[string]bool{}}
+	served := false
+	for i := range all {
+		for n, p := range all[i].Ports {
+			served = served || p.Protocol == v1.ProtocolUDP
+			for _, b := range all[i].Backends(n) {
+				stale.live[flowKey(all[i].Address, p.Port, b.Address, b.Ports[n])] = true
+			}
+		}
+	}
+	before := h.udp
+	if h.udp = served; !served && !before {
+		return nil
+	}
+	if _, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, stale); err != nil {
+		return fmt.Errorf("forget UDP flows: %w", err)
+	}
+	return nil
+}
+
+// staleFlows matches them.
+type staleFlows struct {
+	in   netip.Prefix
+	live map[string]bool
+}
+
+// MatchConntrackFlow implements netlink.CustomConntrackFilter.
+func (f staleFlows) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
+	to, ok := netip.AddrFromSlice(flow.Forward.DstIP.To4())
+	return ok && flow.Forward.Protocol == unix.IPPROTO_UDP && f.in.Contains(to) &&
+		!f.live[flowKey(to.String(), int32(flow.Forward.DstPort), flow.Reverse.SrcIP.String(), int32(flow.Reverse.SrcPort))]
+}
+
+func flowKey(address string, port int32, endpoint string, endpointPort int32) string {
+	return fmt.Sprintf("%s:%d %s:%d", address, port, endpoint, endpointPort)
 }
 
 func (h *Host) apply(ctx context.Context, all []Service) error {
@@ -108,18 +154,19 @@ func Remove(ctx context.Context, dryRun bool) (removed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	own, _, err := findAddress(lo)
+	hadAddress, _, err := findAddress(lo)
 	if err != nil {
 		return false, err
 	}
+	left := hadAddress
 	nft, err := knftables.New(knftables.IPv4Family, TableName)
 	if err == nil {
 		// Without nft, or without the right to call it, nothing was made.
 		if _, missing := nft.List(ctx, "chains"); missing == nil {
-			own = true
+			left = true
 		}
 	}
-	if !own {
+	if !left {
 		return false, nil
 	}
 	udp, tcp, lockErr := lockAddress(ctx)
@@ -130,10 +177,10 @@ func Remove(ctx context.Context, dryRun bool) (removed bool, err error) {
 		return false, lockErr
 	}
 	defer func() { _, _ = udp.Close(), tcp.Close() }()
-	if dryRun {
+	switch {
+	case dryRun && hadAddress:
 		return true, nil
-	}
-	if err == nil {
+	case err == nil && !dryRun:
 		err = deleteTable(ctx, nft)
 	}
 	return true, errors.Join(err, removeAddress())

@@ -157,7 +157,7 @@ func runOrphans(ctx context.Context, e *shell.Env, o orphansOptions) error {
 	if err := printOrphans(e, o, v, found); err != nil {
 		return err
 	}
-	if err := removeServices(ctx, e, o, true); err != nil {
+	if err := removeServices(ctx, e, o, f, true); err != nil {
 		return err
 	}
 	if o.exitCode && len(found.Orphans) > 0 {
@@ -267,14 +267,14 @@ func killOrphans(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.
 	}
 	_ = killing.Wait() // returns no error
 	steps.Stop()
-	errs = append(errs, removeServices(ctx, e, o, o.dryRun))
+	errs = append(errs, removeServices(ctx, e, o, f, o.dryRun))
 	return errors.Join(append(errs, printKilled(e, o, found, done))...)
 }
 
 // removeServices removes the rules and the address of Services that a killed podctl has left, or with
 // dryRun says that they are there.
-func removeServices(ctx context.Context, e *shell.Env, o orphansOptions, dryRun bool) error {
-	if e.Recording != nil || os.Geteuid() != 0 || len(o.Names) > 0 {
+func removeServices(ctx context.Context, e *shell.Env, o orphansOptions, f *orphan.Finder, dryRun bool) error {
+	if f.Leaks == nil || os.Geteuid() != 0 || len(o.Names) > 0 {
 		return nil
 	}
 	found, err := services.Remove(ctx, dryRun)
