@@ -65,8 +65,8 @@ var only = []struct {
 }{
 	{"github.com/urfave/cli", []string{"cmd/podctl", "cmd/podctl/internal/cmdline", "cmd/podctl/internal/shell", "cmd/podctl/internal/run", "cmd/podctl/internal/pods", "cmd/podctl/internal/images", "cmd/podctl/internal/lab", "cmd/podctl/internal/look", "cmd/podctl/internal/node", "cmd/podctl/internal/program", "cmd/podctl/internal/pleg", "cmd/podctl/internal/plugin"}},
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
-	{"google.golang.org/grpc", []string{"internal/cri", "internal/cri/pulls", "internal/lab/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/relay", "internal/lab/rules", "internal/lab/recording", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet"}},
-	{"github.com/containerd/containerd/api", []string{"internal/cri/pulls", "internal/lab/sim"}},
+	{"google.golang.org/grpc", []string{"internal/cri", "internal/lab/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/relay", "internal/lab/rules", "internal/lab/recording", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet", "internal/pods/images"}},
+	{"github.com/containerd/containerd/api", []string{"internal/pods/images"}},
 	{"k8s.io/cri-api", []string{"internal/cri", "internal/lab/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/rules", "internal/lab/recording", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
 	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
 	{"github.com/miekg/dns", []string{"internal/services"}},

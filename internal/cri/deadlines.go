@@ -65,13 +65,6 @@ var calls = map[string]call{
 	"StreamImages":       {"list images", read},
 	"ImageFsInfo":        {"read image filesystem", read},
 
-	"ListStatuses":  {"list content in transfer", read},
-	"List":          {"list leases", read},
-	"ListResources": {"list resources of lease", read},
-	"Info":          {"read facts of content", read},
-	"Read":          {"read content", read},
-	"Stat":          {"read facts of snapshot", read},
-
 	"ListContainerStats":    {"read statistics of containers", read},
 	"StreamContainerStats":  {"read statistics of containers", read},
 	"ListPodSandboxStats":   {"read statistics of sandboxes", read},

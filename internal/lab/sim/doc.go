@@ -10,8 +10,7 @@
 //	  Created ──────────────► Running ──────────────► Exited ─────────────► gone
 //
 // It answers as containerd 2.4.2 does: its error codes and texts, reserved
-// names, idempotence, states, reasons, exit codes and events. Beside the CRI it serves those
-// calls of containerd's API that show pulls in flight (transfers.go). A container's
+// names, idempotence, states, reasons, exit codes and events. A container's
 // process is a goroutine (process.go) that runs what Script says for it, or
 // else its command, by a small interpreter of shell (shell*.go); a command
 // that the interpreter does not know runs until it is stopped. So does a script that it

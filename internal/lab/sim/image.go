@@ -194,10 +194,7 @@ func (r *Runtime) PullImage(ctx context.Context, req *runtimeapi.PullImageReques
 	i := r.imageNamed(req.GetImage().GetImage())
 	script := i.ImageScript
 	r.mu.Unlock()
-	end := r.beginTransfer(i, script.PullTakes)
-	err := inject.Wait(ctx, script.PullTakes)
-	end()
-	if err != nil {
+	if err := inject.Wait(ctx, script.PullTakes); err != nil {
 		return nil, err
 	}
 	if script.PullErr != nil {

@@ -72,7 +72,6 @@ type Runtime struct {
 	loopback   bool   // see SetLoopback
 	lastID     int
 	lastStamp  time.Time
-	transfers  []*transfer
 	calls      []Call
 	events     eventState
 }

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"syscall"
 
-	contentapi "github.com/containerd/containerd/api/services/content/v1"
-	leasesapi "github.com/containerd/containerd/api/services/leases/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -29,8 +27,6 @@ func (r *Runtime) newServer() *grpc.Server {
 	)
 	runtimeapi.RegisterRuntimeServiceServer(s, r)
 	runtimeapi.RegisterImageServiceServer(s, r)
-	contentapi.RegisterContentServer(s, contentService{r: r})
-	leasesapi.RegisterLeasesServer(s, leaseService{r: r})
 	return s
 }
 

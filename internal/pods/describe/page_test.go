@@ -1,7 +1,6 @@
 package describe
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
@@ -181,12 +179,6 @@ func TestPages(t *testing.T) {
 			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "ContainerCreating", Containers: 2}, app("app"), app("other"))
 			p.Spec.Containers[1].Image = "registry.test/other:1"
 			p.Status.ContainerStatuses = []v1.ContainerStatus{waiting("app", "ContainerCreating", "", 0), waiting("other", "ContainerCreating", "", 0)}
-			c.Pulls = func(context.Context) ([]pulls.Pull, error) {
-				return []pulls.Pull{{
-					Image: "registry.test/app@sha256:" + id("d"), Repositories: []string{"registry.test/app"}, Since: before(12 * time.Second), At: now,
-					Layers: []pulls.Layer{{Digest: "a", Done: 2 << 20, Total: 2 << 20}, {Digest: "b", Done: 10 << 20, Total: 38 << 20, Started: before(10 * time.Second)}},
-				}}, nil
-			}
 		},
 		"init-1-of-2": func(_ *testing.T, c *situated) {
 			p := c.managed(control.Worker{PodPhase: v1.PodPending, PodStatus: "Init:1/2", Containers: 1}, app("app"))

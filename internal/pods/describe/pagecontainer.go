@@ -21,8 +21,6 @@ func (p *page) containerWhy(c *view.Container) string {
 		return fmt.Sprintf("the runtime reports it as running, and its process (pid %d) has ended", c.PID)
 	case c.State == view.Running && c.Frozen != "":
 		return "frozen by the cgroup " + c.Frozen
-	case c.Pull != nil:
-		return "pulling " + c.Image + ": " + p.pull(c.Pull)
 	case c.State == view.Waiting && end != nil:
 		return joined("; ", p.exit(end), p.retry(c))
 	case c.State == view.Waiting && c.Reason == "CrashLoopBackOff" && c.Last != nil && c.Last.Cause.Kind == why.CauseCompleted:
@@ -46,11 +44,6 @@ func (p *page) containerWhy(c *view.Container) string {
 		return "init container, has been running for " + age(p.now.Sub(c.StartedAt))
 	}
 	return ""
-}
-
-// pull returns "12Mi of 40Mi, 3.1Mi/s, for 12s".
-func (p *page) pull(pull *view.Pull) string {
-	return joined(", ", pull.Progress, prefixed("for ", p.since(pull.Since)))
 }
 
 // exit returns "exited 137 after 2s, 8s ago: OOMKilled: killed by the kernel …".
@@ -122,9 +115,6 @@ func (p *page) container(c *view.Container) {
 	key := func(name string) string { return "    " + name }
 	p.row("  "+c.Name, state)
 	p.row(key("waits"), pod.ErrorText(c.Message))
-	if c.Pull != nil {
-		p.row(key("pull"), c.Pull.Image)
-	}
 	p.evidence(key("evidence"), c.End)
 	if c.Last != nil {
 		p.row(key("last run"), p.exit(c.Last))

@@ -31,10 +31,10 @@ func (c containerd) ListStream(_ *containersapi.ListContainersRequest, s contain
 	return nil
 }
 
-// imageClient is a pulls.ImageClient.
-type imageClient struct{ conn *grpc.ClientConn }
+// connected is an imageClient.
+type connected struct{ conn *grpc.ClientConn }
 
-func (c imageClient) ImageConn() grpc.ClientConnInterface { return c.conn }
+func (c connected) ImageConn() grpc.ClientConnInterface { return c.conn }
 
 // The image of a container that nerdctl runs beside the CRI is in use.
 func TestContainersOfOtherClientsUseImages(t *testing.T) {
@@ -52,7 +52,7 @@ func TestContainersOfOtherClientsUseImages(t *testing.T) {
 	}
 	defer conn.Close()
 	pods := []*pod.Pod{{Namespace: "default", Name: "web", Containers: []*pod.Container{{ID: "c1", Name: "app", ImageID: busybox.ID}}}}
-	others, err := outside(t.Context(), imageClient{conn}, pods)
+	others, err := outside(t.Context(), connected{conn}, pods)
 	if err != nil {
 		t.Fatal(err)
 	}

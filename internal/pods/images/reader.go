@@ -3,12 +3,15 @@ package images
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/duration"
+	containersapi "github.com/containerd/containerd/api/services/containers/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/pod"
 )
 
@@ -19,7 +22,7 @@ type Runtime interface {
 	Version(ctx context.Context) (cri.Version, error)
 	ContainerStatus(ctx context.Context, id string) (*pod.ContainerStatus, error)
 	SandboxImage(ctx context.Context) (string, error)
-	pulls.ImageClient
+	imageClient
 }
 
 var _ Runtime = (*cri.Client)(nil)
@@ -64,16 +67,43 @@ func (r *Reader) Read(ctx context.Context, runtime Runtime, list func(context.Co
 	return all, unread, nil
 }
 
-// outside returns, as of one pod, the containers that the CRI does not list.
-func outside(ctx context.Context, client pulls.ImageClient, pods []*pod.Pod) (*pod.Pod, error) {
+// maxOthers bounds how many containers of containerd are read.
+const maxOthers = 65536
+
+// imageClient has the connection on which containerd serves its own API beside the CRI's.
+type imageClient interface {
+	ImageConn() grpc.ClientConnInterface
+}
+
+// outside returns, as of one pod, the containers in containerd's namespace of the CRI that are not listed:
+// those of nerdctl -n k8s.io run and ctr, and what the CRI has forgotten. Another runtime has none.
+func outside(ctx context.Context, client imageClient, pods []*pod.Pod) (*pod.Pod, error) {
 	listed := map[string]bool{}
 	for _, p := range pods {
 		for id := range p.IDs() {
 			listed[id] = true
 		}
 	}
-	others, err := pulls.OtherContainers(ctx, client, listed)
-	return &pod.Pod{Containers: others}, err
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, "containerd-namespace", "k8s.io"))
+	defer cancel()
+	others := &pod.Pod{}
+	stream, err := containersapi.NewContainersClient(client.ImageConn()).ListStream(ctx, &containersapi.ListContainersRequest{})
+	for n := 0; err == nil; n++ {
+		var m *containersapi.ListContainerMessage
+		if m, err = stream.Recv(); err != nil {
+			break
+		}
+		if n == maxOthers {
+			return nil, fmt.Errorf("containerd has more than %d containers", maxOthers)
+		}
+		if c := m.GetContainer(); !listed[c.GetID()] {
+			others.Containers = append(others.Containers, &pod.Container{ID: c.GetID(), Name: c.GetID(), Image: c.GetImage()})
+		}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, cri.ErrUnsupported) {
+		return others, nil
+	}
+	return nil, fmt.Errorf("list the containers of containerd's other clients: %w", err)
 }
 
 // readMounts asks for the mounts of the containers that are new, if the runtime can
@@ -119,22 +149,4 @@ func imagesOf(mounts []pod.Mount) []string {
 		}
 	}
 	return images
-}
-
-// ProgressText is how far a pull is: "12Mi of 40Mi, 3.1Mi/s", or "12Mi of 40Mi, no progress
-// for 45s"; size formats bytes.
-func ProgressText(p pulls.Pull, rate float64, size func(uint64) string) string {
-	done, total := size(uint64(p.Done())), p.Total()
-	switch {
-	case len(p.Layers) == 0:
-		return "reads the manifest"
-	case p.Transferred():
-		return "unpacks " + done
-	case total > 0:
-		done += " of " + size(uint64(total))
-	}
-	if p.Idle() >= pulls.LongIdle {
-		return done + ", no progress for " + duration.HumanDuration(p.Idle())
-	}
-	return done + ", " + size(uint64(rate)) + "/s"
 }

@@ -32,7 +32,6 @@ type Container struct {
 	Reason         string    `json:"reason,omitempty"`         // why it waits
 	Message        string    `json:"message,omitempty"`        // why it waits, in words
 	RetryAt        time.Time `json:"retryAt,omitzero"`         // end of the back-off
-	Pull           *Pull     `json:"pull,omitempty"`           // pull in flight of its image, by whomever
 	BackOffSeconds float64   `json:"backOffSeconds,omitempty"` // all of the back-off of a container that exited
 	Started        *bool     `json:"started,omitempty"`        // by the pod's status: its startup probe has succeeded, or it has none
 	Ready          *bool     `json:"ready,omitempty"`          // by the pod's status
@@ -208,9 +207,6 @@ func (c *Container) WaitsForImage() bool {
 func (c *Container) Unready() bool {
 	return c.State == Running && c.Kind != KindInit && c.Ready != nil && !*c.Ready
 }
-
-// mayPull reports whether a container waits, and for no end of a back-off.
-func (c *Container) mayPull() bool { return c.State == Waiting && c.RetryAt.IsZero() }
 
 // ReadySandbox returns the newest sandbox if it is ready, else nil.
 func (p *Pod) ReadySandbox() *Sandbox {

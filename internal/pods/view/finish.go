@@ -19,7 +19,6 @@ func (r *Reader) Finish(ctx context.Context, s *Sources) *Pod {
 	r.readDenied(s)
 	r.readLogs(s)
 	r.readImages(ctx, s.Pod)
-	r.readPulls(ctx, s)
 	slices.SortFunc(s.Unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
 	return s.Pod
 }

@@ -88,13 +88,6 @@ type Start struct {
 	Frozen string
 	// Paths are those of its volumes that do not answer, or are not what the pod asks for.
 	Paths []Path
-	// Pulls are those of its images. PullsListed: the runtime says which pulls are in
-	// flight. NoPull: none is, of any image. Unnamed are those of a runtime that does not
-	// name the images, as one.
-	Pulls       []PullRate
-	PullsListed bool
-	NoPull      bool
-	Unnamed     *PullRate
 	// NetworkNotReady is why the runtime's network does not work, "" if it does.
 	NetworkNotReady string
 	// KubeletLog are the lines of its kubelet's log that name the pod, oldest first.

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/owners"
@@ -59,8 +58,6 @@ type Reader struct {
 	Now     func() time.Time
 	// Events returns the newest events of a pod, oldest first; nil reads none.
 	Events func(ctx context.Context, p *Pod) ([]Event, error)
-	// Pulls returns the pulls in flight; nil reads none.
-	Pulls func(context.Context) ([]pulls.Pull, error)
 	// KernelLog reads the kernel's log.
 	KernelLog func() (KernelLog, error)
 	// Denials: what the kernel's log says that containers were denied is read, too.
@@ -76,7 +73,6 @@ type Reader struct {
 	kubeletErr error
 	ofKubelet  kubeletPods
 	paths      paths
-	sampler    *pullSampler
 }
 
 const (

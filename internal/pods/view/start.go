@@ -156,7 +156,6 @@ func (r *Reader) Starts(ctx context.Context, s Scan, pods []*Pod) []*Pod {
 		}
 		return nil
 	})
-	r.samplePulls(ctx, found)
 	r.readKubeletLog(ctx, found)
 	return found
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -35,21 +34,18 @@ const (
 
 // Evidence is a thing that was observed. Fields that do not belong to its kind are missing.
 type Evidence struct {
-	Kind      Kind      `json:"kind"`                     // process, call, error, exit, log, probe, path, pull, cgroup, name, condition, state, meaning, denied, looked
-	Container string    `json:"container,omitempty"`      // of the pod
-	Source    string    `json:"source,omitempty"`         // who says so: runtime, kubelet, podctl, …
-	Subject   string    `json:"subject,omitempty"`        // program, call, probe, path, image, name or condition
-	Message   string    `json:"message,omitempty"`        // what was said, or what is the matter
-	PID       int       `json:"pid,omitempty"`            // of a process
-	State     string    `json:"state,omitempty"`          // of a process: the kernel's letter
-	WChan     string    `json:"wchan,omitempty"`          // kernel function in which the process waits
-	Command   []string  `json:"command,omitempty"`        // of a process
-	ExitCode  *int32    `json:"exitCode,omitempty"`       // of an exit
-	Bytes     int64     `json:"bytes,omitempty"`          // of a pull so far
-	Total     int64     `json:"totalBytes,omitempty"`     // of a pull, if known
-	Rate      float64   `json:"bytesPerSecond,omitempty"` // of a pull, lately
-	Text      string    `json:"text"`                     // all of this in words; the printer sets it
-	Since     time.Time `json:"since,omitzero"`           // when it began or happened
+	Kind      Kind      `json:"kind"`                // process, call, error, exit, log, probe, path, pull, cgroup, name, condition, state, meaning, denied, looked
+	Container string    `json:"container,omitempty"` // of the pod
+	Source    string    `json:"source,omitempty"`    // who says so: runtime, kubelet, podctl, …
+	Subject   string    `json:"subject,omitempty"`   // program, call, probe, path, image, name or condition
+	Message   string    `json:"message,omitempty"`   // what was said, or what is the matter
+	PID       int       `json:"pid,omitempty"`       // of a process
+	State     string    `json:"state,omitempty"`     // of a process: the kernel's letter
+	WChan     string    `json:"wchan,omitempty"`     // kernel function in which the process waits
+	Command   []string  `json:"command,omitempty"`   // of a process
+	ExitCode  *int32    `json:"exitCode,omitempty"`  // of an exit
+	Text      string    `json:"text"`                // all of this in words; the printer sets it
+	Since     time.Time `json:"since,omitzero"`      // when it began or happened
 }
 
 // Words returns the evidence in words, as of now.
@@ -78,7 +74,7 @@ func (e Evidence) Words(now time.Time) string {
 	case KindPath:
 		return e.Subject + " " + e.Message
 	case KindPull:
-		return e.pullText(now)
+		return joined(", ", of+"pull of "+e.Subject, e.lasting("for", now))
 	case KindCgroup:
 		return "frozen by the cgroup " + e.Subject
 	case KindName:
@@ -92,25 +88,6 @@ func (e Evidence) Words(now time.Time) string {
 	case KindState, KindLooked:
 	}
 	return of + e.Message
-}
-
-// pullText is "pull of app:1, 12 MiB of 40 MiB, 1.2 MiB/s, for 10s".
-func (e Evidence) pullText(now time.Time) string {
-	text := "pull of " + e.Subject
-	if e.Message != "" {
-		text += ", " + e.Message
-	} else {
-		text += ", " + usage.Bytes(uint64(max(e.Bytes, 0)))
-		if e.Total > 0 {
-			text += " of " + usage.Bytes(uint64(e.Total))
-		}
-		if e.Rate > 0 {
-			text += ", " + usage.Bytes(uint64(e.Rate)) + "/s"
-		} else {
-			text += ", receives nothing"
-		}
-	}
-	return joined(", ", text, e.lasting("for", now))
 }
 
 func (e Evidence) lasting(words string, now time.Time) string {

@@ -20,8 +20,8 @@ import (
 type imagesOptions struct {
 	shell.Globals
 	shell.ListOptions
-	words                    []string
-	unused, digests, pulling bool
+	words           []string
+	unused, digests bool
 }
 
 // imagesCommand is `podctl images`.
@@ -34,36 +34,24 @@ func imagesCommand(e *shell.Env) *cmdline.Command {
 		OnRecording: true,
 		OnNodes:     cmdline.NodeList,
 		Aliases:     []string{"img", "get images", "image ls", "image list"},
-		Data:        []any{imageData{}, imageUser{}, pullingData{}, layerData{}},
+		Data:        []any{imageData{}, imageUser{}},
 		Description: "A name without a tag stands for all tags of the repository. SIZE is the runtime's: layers\n" +
 			"that images share count for each of them, because the CRI does not report layers. USED BY names\n" +
 			"the pods with a container of the image or an image volume, and those whose spec names it, and\n" +
 			"containers that another client has in containerd's namespace k8s.io; the number in brackets\n" +
 			"counts containers. (pinned) marks images that the runtime asks to keep.\n" +
-			"--pulling lists the pulls in flight of all clients, by the API of containerd: the bytes\n" +
-			"that are there, RATE per second, and the pods with a container of the repository that does not\n" +
-			"run. The tag is not known before the end of a pull. CRI-O does not report its pulls: listed are\n" +
-			"the bytes that it writes for each.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(shell.ListFlags(),
 			&cli.BoolFlag{Name: "unused", Usage: "only images that podctl prune would remove"},
 			&cli.BoolFlag{Name: "digests", Usage: "show digests"},
-			&cli.BoolFlag{Name: "pulling", Usage: "list the pulls in flight, with their progress, in place of images"},
 		),
 		Action: func(c *cli.Context) error {
-			o := imagesOptions{Globals: shell.ReadGlobals(c), words: c.Args().Slice(), unused: c.Bool("unused"), digests: c.Bool("digests"), pulling: c.Bool("pulling")}
+			o := imagesOptions{Globals: shell.ReadGlobals(c), words: c.Args().Slice(), unused: c.Bool("unused"), digests: c.Bool("digests")}
 			var err error
-			if o.pulling && (o.unused || o.digests || len(o.words) > 0) {
-				return shell.Usagef("--pulling lists all pulls in flight: it takes no image, --unused or --digests")
-			}
 			if o.ListOptions, err = shell.ReadList(c); err != nil {
 				return err
 			}
-			run := runImages
-			if o.pulling {
-				run = runPulling
-			}
-			return o.UntilInterrupted(c.Context, e, func(ctx context.Context) error { return run(ctx, e, o) })
+			return o.UntilInterrupted(c.Context, e, func(ctx context.Context) error { return runImages(ctx, e, o) })
 		},
 	}
 }

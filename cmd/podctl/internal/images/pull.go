@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -44,9 +45,8 @@ func pullCommand(e *shell.Env) *cmdline.Command {
 		Effect:  cmdline.Changes,
 		Aliases: []string{"image pull"},
 		Data:    []any{pullData{}},
-		Description: "Pulls up to 3 images at once. A terminal shows the progress of each layer, else a line every\n" +
-			"5 seconds that of each image; CRI-O does not report it. Without --creds the credentials are\n" +
-			"those of docker's config file, its credential helpers, and the kubelet's; each that fits is tried.\n" +
+		Description: "Pulls up to 3 images at once. Without --creds the credentials are those of docker's config\n" +
+			"file, its credential helpers, and the kubelet's; each that fits is tried.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(shell.CredentialFlags(),
 			&cli.StringFlag{Name: "creds", DefaultText: "none", Usage: "`USER:PASSWORD` for all images; - reads it from standard input, so that no process listing shows it"},
@@ -79,21 +79,24 @@ func runPull(ctx context.Context, e *shell.Env, o pullOptions) error {
 		return err
 	}
 	defer disconnect()
-	progress := startPullProgress(ctx, e, client, len(o.images))
+	var left atomic.Int64
+	left.Store(int64(len(o.images)))
+	progress := shell.StartProgress(e, true, func(took time.Duration) string {
+		return fmt.Sprintf("pulling %s, %s", output.Plural(int(left.Load()), "image"), output.Age(took))
+	})
 	pulled := make([]pullData, len(o.images))
 	errs := make([]error, len(o.images))
 	var g errgroup.Group
 	g.SetLimit(parallelPulls)
 	for n, image := range o.images {
 		g.Go(func() error {
-			end := progress.begin(image)
 			pulled[n], errs[n] = pullOne(ctx, e, client, image, credentials)
-			end()
+			left.Add(-1)
 			return nil
 		})
 	}
 	_ = g.Wait() // returns no error
-	progress.stop()
+	progress.Stop()
 	l := output.List{Header: []string{"IMAGE", "ID", "SIZE", "TOOK"}}
 	for n, p := range pulled {
 		if errs[n] == nil {

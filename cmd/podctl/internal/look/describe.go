@@ -13,7 +13,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
@@ -41,7 +40,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		OnRecording: true,
 		OnNodes:     cmdline.NodePage,
 		Data: []any{view.Pod{}, view.Metadata{}, view.Started{}, view.StartedStep{}, view.Owner{}, view.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, view.Stopping{}, view.Sandbox{},
-			view.Cgroup{}, pod.PSI{}, pod.Stall{}, view.Condition{}, view.Container{}, view.Pull{}, view.Attempt{}, view.End{}, view.Cause{}, view.Env{}, view.Probe{},
+			view.Cgroup{}, pod.PSI{}, pod.Stall{}, view.Condition{}, view.Container{}, view.Attempt{}, view.End{}, view.Cause{}, view.Env{}, view.Probe{},
 			view.Mount{}, view.TakenPort{}, view.Volume{}, view.Event{}, view.Unread{},
 		},
 		Description: "The page begins with what is wrong, and why as far as that was observed: an exit caused by\n" +
@@ -96,7 +95,7 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 		return describeReported(ctx, e, o, err)
 	}
 	r := s.Reader()
-	r.Pulls, r.Denials = pulls.NewReader(s.Client, e.Now).List, true
+	r.Denials = true
 	_ = r.SetKubelet(&s.Answers.Kubelet) // what it did not say is not read of its pods
 	return o.describe(ctx, e, s.Pods, r)
 }

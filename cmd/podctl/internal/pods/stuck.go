@@ -10,7 +10,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/view"
 )
@@ -70,7 +69,7 @@ func runStuck(ctx context.Context, e *shell.Env, o podListOptions, empty string,
 			return o.Show(ctx, e, "", func(ctx context.Context) (output.List, error) { return l.reported(ctx, err) })
 		}
 		defer stop()
-		l.client, l.reader.Runtime, l.reader.Pulls = client, client, pulls.NewReader(client, e.Now).List
+		l.client, l.reader.Runtime = client, client
 		return o.Show(ctx, e, empty, l.list)
 	})
 }

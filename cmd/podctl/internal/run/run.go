@@ -16,7 +16,6 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/serve/daemon"
@@ -164,8 +163,7 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 	if o.keep && s.Ephemeral() {
 		fmt.Fprintln(e.Errw, "warning: --keep: a simulated runtime ends with podctl, and its pods with it")
 	}
-	view, reader := viewOptions(s, o.format, o.wait == waitReady), pulls.NewReader(s.Client, e.Now)
-	view.Pulls = func() ([]pulls.Pull, error) { return reader.List(context.WithoutCancel(ctx)) }
+	view := viewOptions(s, o.format, o.wait == waitReady)
 	r = &running{env: u, opts: o, session: s, masked: s.MaskedText, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), view)}
 	var pods []*v1.Pod
 	for _, p := range set.Pods {

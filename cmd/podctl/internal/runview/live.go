@@ -1,21 +1,16 @@
 package runview
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pods/images"
-	"github.com/podctl/podctl/internal/pods/usage"
 )
 
 // livePrinter keeps a table of the pods at the bottom of a terminal; everything else
@@ -23,7 +18,6 @@ import (
 type livePrinter struct {
 	screen  Screen
 	pulling pullImages
-	pulls   *pullObserver
 
 	mu sync.Mutex
 	// rows is the height of the table on the screen.
@@ -31,12 +25,8 @@ type livePrinter struct {
 	table string
 }
 
-func newLivePrinter(s Screen, o Options) *livePrinter {
-	p := &livePrinter{screen: s, pulling: pullImages{}}
-	if o.Pulls != nil {
-		p.pulls = &pullObserver{list: o.Pulls, now: s.Now}
-	}
-	return p
+func newLivePrinter(s Screen) *livePrinter {
+	return &livePrinter{screen: s, pulling: pullImages{}}
 }
 
 // pullImages are the images that the pods pull, by their last events.
@@ -57,7 +47,7 @@ func (p *livePrinter) activity(uid types.UID) string {
 	if !ok {
 		return ""
 	}
-	return "pulling " + image + p.pulls.text(image)
+	return "pulling " + image
 }
 
 func (p *livePrinter) Note(text string) { p.printAbove(text) }
@@ -152,47 +142,4 @@ func (p *livePrinter) colored(i node.Info, line string) string {
 		return line
 	}
 	return color + line + output.Plain
-}
-
-// observePeriod is how often the runtime is asked for its pulls while one is shown.
-const observePeriod = time.Second
-
-// pullObserver shows how far the pull of an image is. It asks the runtime in the background,
-// and only while it is asked itself.
-type pullObserver struct {
-	list func() ([]pulls.Pull, error)
-	now  func() time.Time
-
-	mu      sync.Mutex
-	asked   time.Time
-	asking  bool
-	known   []pulls.Pull
-	history pulls.History
-}
-
-// text is ", 12MiB of 40MiB, 3.1MiB/s", "" if it is not known.
-func (o *pullObserver) text(image string) string {
-	if o == nil {
-		return ""
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if now := o.now(); !o.asking && now.Sub(o.asked) >= observePeriod {
-		o.asking, o.asked = true, now
-		go o.observe()
-	}
-	p := pulls.Find(o.known, image)
-	if p == nil {
-		return ""
-	}
-	return ", " + images.ProgressText(*p, o.history.Rate(*p), usage.Size)
-}
-
-func (o *pullObserver) observe() {
-	all, err := o.list()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.known = all
-	o.history.Add(all)
-	o.asking = errors.Is(err, errors.ErrUnsupported) // never again
 }

@@ -7,14 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod/event"
 )
@@ -78,7 +76,7 @@ func (s *terminal) String() string { return strings.TrimRight(strings.Join(s.lin
 func newTerminal(width, height int, color bool) (*terminal, *livePrinter) {
 	s := &terminal{width: width, height: height, lines: []string{""}}
 	e := Screen{Out: s, Color: color, Size: func() (int, int) { return s.width, s.height }, Now: func() time.Time { return noon }}
-	return s, newLivePrinter(e, Options{})
+	return s, newLivePrinter(e)
 }
 
 func TestTableIsRedrawnInPlace(t *testing.T) {
@@ -112,46 +110,6 @@ func TestActivityIsShownUntilItEnds(t *testing.T) {
 	if strings.Contains(s.String(), "pulling") {
 		t.Errorf("after that:\n%s", s)
 	}
-}
-
-// The runtime is asked in the background, once a second, and never again if it does not
-// report its pulls.
-func TestPullsAreShownWithTheirProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, answer := 0, error(nil)
-		s, p := newTerminal(100, 24, false)
-		p.pulls = &pullObserver{now: time.Now, list: func() ([]pulls.Pull, error) {
-			asked++
-			time.Sleep(100 * time.Millisecond)
-			done := int64(asked) << 20
-			return []pulls.Pull{{Repositories: []string{"docker.io/library/busybox"}, At: time.Now(), Layers: []pulls.Layer{{Done: done, Total: 8 << 20, Started: time.Now().Add(-time.Second)}}}}, answer
-		}}
-		creating := []node.Info{web(func(i *node.Info) { i.Status.ContainerStatuses = nil })}
-		p.Refresh(creating)
-		p.Event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
-		for range 12 { // three seconds
-			p.Refresh(creating)
-			time.Sleep(250 * time.Millisecond)
-		}
-		if want := "41s  pulling busybox:1, 3.0MiB of 8.0MiB, 3.0MiB/s"; !strings.HasSuffix(s.String(), want) || asked != 3 {
-			t.Errorf("asked %d times:\n%s", asked, s)
-		}
-		p.Event(at(0, event.Event{Reason: event.Pulled}))
-		answer = errors.ErrUnsupported
-		time.Sleep(time.Minute)
-		p.Refresh(creating)
-		if asked != 3 {
-			t.Errorf("asked %d times, the last without a pull", asked)
-		}
-		p.Event(at(0, event.Event{Reason: event.Pulling, Image: &event.Image{Name: "busybox:1"}}))
-		for range 12 {
-			p.Refresh(creating)
-			time.Sleep(250 * time.Millisecond)
-		}
-		if asked != 4 {
-			t.Errorf("asked %d times what the runtime does not report", asked)
-		}
-	})
 }
 
 func TestUnchangedTableIsNotRedrawn(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
-	"github.com/podctl/podctl/internal/cri/pulls"
 	"github.com/podctl/podctl/internal/desired/source"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod/event"
@@ -35,8 +34,6 @@ type Options struct {
 	// LastLine returns the last line that the container of an event wrote, "" if
 	// it wrote none.
 	LastLine func(event.Event) string
-	// Pulls returns the pulls in flight of the runtime; nil if they are not shown.
-	Pulls func() ([]pulls.Pull, error)
 }
 
 // Printer shows a run. Its methods are called by one goroutine, but for Log,
@@ -61,7 +58,7 @@ func New(s Screen, o Options) Printer {
 	case !o.Format.IsTable():
 		return newDataPrinter(s, o)
 	case s.TTY:
-		return newLivePrinter(s, o)
+		return newLivePrinter(s)
 	default:
 		return newLinePrinter(s, o)
 	}
