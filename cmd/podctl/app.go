@@ -106,7 +106,7 @@ func commands(e *shell.Env, app func() *cmdline.App) []*cmdline.Command {
 	}{
 		{"run pods", run.Commands(e)},
 		{"list and stop pods", pods.Commands(e)},
-		{"look inside pods", look.Commands(e, run.Copied)},
+		{"look inside pods", look.Commands(e)},
 		{"images", images.Commands(e)},
 		{"examine the node", node.Commands(e, runCaptured(e))},
 		{"examine the runtime", lab.Commands(e)},

@@ -37,7 +37,6 @@ func TestInterruptEndsWhatLooksInsideWhileItsCallHangs(t *testing.T) {
 		{"wait web --for=exit", "ContainerStatus"},
 		{"debug web --image busybox -- true", "ImageStatus"},
 		{"debug web --image busybox -- true", "CreateContainer"},
-		{"debug web --image busybox --copy-to web2", "PodSandboxStatus"},
 		{"doctor", "Status"},
 		{"version", "Version"},
 	} {

@@ -117,32 +117,6 @@ func TestDebug(t *testing.T) {
 				t.Errorf("left after %v: %v\n%s", time.Since(began), left, out.String())
 			}
 		}},
-		{"a copy runs beside the pod until Ctrl-C", func(t *testing.T, in *inside) {
-			cmd := in.cmd("debug", "web", "--copy-to", "web2", "--image", busybox, "-c", "tools", "--", "sleep", "600")
-			var out bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			var seen string
-			eventually(t, "its containers share their processes, and the network", func() bool {
-				seen, _, _ = in.does(t, "exec", "web2/tools", "--", "sh", "-c", "ps; wget -qO- 127.0.0.1:8080")
-				return strings.Contains(seen, "httpd -p 8080") && strings.Contains(seen, "hello")
-			}, func() string { return seen })
-			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != 130 {
-				t.Errorf("exit code %d: %s", code, out.String())
-			}
-			if pods, errw, _ := in.does(t, "pods", "-o", "name"); !strings.Contains(pods, "default/web\n") || strings.Contains(pods, "web2") {
-				t.Errorf("afterwards: %s%s", pods, errw)
-			}
-			if _, errw, code := in.does(t, "debug", "bare", "--copy-to", "bare2", "--image", busybox); code != 1 || !strings.Contains(errw, "no manifest of pod") {
-				t.Errorf("a pod without a manifest: %q, exit code %d", errw, code)
-			}
-		}},
 		{"a private image is pulled with the user's credentials", func(t *testing.T, in *inside) {
 			registry := live.Registry(t, "tools:1")
 			registry.RequirePassword("me", secretValue)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -12,8 +13,14 @@ import (
 // answers again the pod terminates.
 func TestHungStopDelaysNoOtherPod(t *testing.T) {
 	eachFault(t, func(t *testing.T, a *agentPlace) {
-		socket := a.path("proxy.sock")
-		proxy := a.command("", exec.Command(binary, append(a.flags(), "proxy", "--listen", socket, "--inject", "method=Stop* pod=stuck hang")...))
+		socket, file := a.path("proxy.sock"), a.path("rules.yaml")
+		rules := func(text string) {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rules("- {method: Stop*, pod: stuck, hang: true}\n")
+		proxy := a.command("", exec.Command(binary, append(a.flags(), "proxy", "--listen", socket, "--rules", file)...))
 		proxy.until("the proxy serves", func() bool {
 			_, errw := proxy.output()
 			return strings.Contains(errw, "serving ")
@@ -36,9 +43,7 @@ func TestHungStopDelaysNoOtherPod(t *testing.T) {
 			t.Errorf("neither the call nor what to type next:\n%s", out)
 		}
 		a.lived("stuck", "up")
-		if _, errw, code := a.podctl("proxy", "rules", "--proxy", socket, "--remove", "all"); code != 0 {
-			t.Fatalf("exit code %d\n%s", code, errw)
-		}
+		rules("[]\n")
 		a.lived("stuck", "up", "down")
 		a.holds("web")
 		agent.ends(syscall.SIGTERM, 0)

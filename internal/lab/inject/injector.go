@@ -69,7 +69,7 @@ func (i *Injector) Change(c rules.Change) error {
 }
 
 // Follow replaces the rules of the file that is followed: see rules.Set.
-func (i *Injector) Follow(all []rules.Rule) (bool, error) {
+func (i *Injector) Follow(all []rules.Rule) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	defer i.wake()

@@ -76,7 +76,7 @@ func parse(t *testing.T, texts ...string) (all []rules.Rule) {
 // rules replaces the rules of the proxy.
 func (w *world) rules(texts ...string) {
 	w.Helper()
-	if err := w.proxy.Change(rules.Change{RemoveAll: true, Add: parse(w.T, texts...)}); err != nil {
+	if err := w.proxy.Follow(parse(w.T, texts...)); err != nil {
 		w.Fatal(err)
 	}
 }

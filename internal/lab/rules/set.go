@@ -24,8 +24,6 @@ type Counted struct {
 type Set struct {
 	Rules []*Counted // in the order in which they act
 	last  int        // number
-	// unfollowed: a change has removed all rules, and Follow does nothing any more.
-	unfollowed bool
 }
 
 // NewSet returns a set of rules whose counts are 0.
@@ -39,9 +37,7 @@ func NewSet(all []Rule) *Set {
 // added again with the same text stays the same rule: its number and counts are kept.
 type Change struct {
 	Remove []int // numbers
-	// RemoveAll ends Follow, too.
-	RemoveAll bool
-	Add       []Rule
+	Add    []Rule
 }
 
 // Apply changes the set. With an error it stays as it is. elapsed is the time since the start.
@@ -51,32 +47,27 @@ func (s *Set) Apply(c Change, elapsed time.Duration) error {
 			return fmt.Errorf("there is no rule %d", n)
 		}
 	}
-	kept, removed := s.split(func(r *Counted) bool { return c.RemoveAll || slices.Contains(c.Remove, r.Number) })
+	kept, removed := s.split(func(r *Counted) bool { return slices.Contains(c.Remove, r.Number) })
 	if err := checkCount(kept, c.Add); err != nil {
 		return err
 	}
-	s.unfollowed = s.unfollowed || c.RemoveAll
 	s.Rules = append(kept, s.renew(removed, c.Add, false, elapsed)...)
 	return nil
 }
 
 // Follow replaces the rules of the last Follow, at their place, as Change does; the others
-// stay. It reports whether it did: not after a change that removed all rules, or with an
-// error.
-func (s *Set) Follow(all []Rule, elapsed time.Duration) (bool, error) {
-	if s.unfollowed {
-		return false, nil
-	}
+// stay. With an error the set stays as it is.
+func (s *Set) Follow(all []Rule, elapsed time.Duration) error {
 	kept, removed := s.split(func(r *Counted) bool { return r.followed })
 	at := slices.IndexFunc(s.Rules, func(r *Counted) bool { return r.followed })
 	if at < 0 {
 		at = len(kept)
 	}
 	if err := checkCount(kept, all); err != nil {
-		return false, err
+		return err
 	}
 	s.Rules = slices.Insert(kept, at, s.renew(removed, all, true, elapsed)...)
-	return true, nil
+	return nil
 }
 
 // split returns the rules that stay, and the others.

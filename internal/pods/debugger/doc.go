@@ -11,8 +11,6 @@
 // the sandbox, which kills the container, and succeeds at its next attempt. Remove leaves
 // nothing behind.
 //
-// Copy, which is pure, makes the changed copy of a pod that `podctl debug --copy-to` runs.
-//
 // Create, Start, Wait and Remove block on the runtime. Nothing else of the pod is touched.
 //
 // Differs from the kubelet in: the API server does not know the container.

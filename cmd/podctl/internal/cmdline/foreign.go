@@ -20,7 +20,7 @@ var ForeignCommands = map[string]string{
 	"stats": "podctl top containers", "statsp": "podctl top pods",
 	"info": "podctl doctor", "imagefsinfo": "podctl doctor", "runtime-config": "podctl doctor",
 	"metricsp": "podctl top", "metricdescs": "podctl top --help names what is measured",
-	"checkpoint":            "podctl makes no checkpoints; podctl debug --copy-to runs a copy of a pod",
+	"checkpoint":            "podctl makes no checkpoints",
 	"update":                "podctl agent resizes a running pod when its manifest changes",
 	"update-runtime-config": "podctl uses the network configuration of the runtime: podctl doctor",
 	"edit":                  "podctl agent follows changes of a manifest", "patch": "podctl agent follows changes of a manifest",

@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"github.com/podctl/podctl/internal/lab/relay"
 	"github.com/podctl/podctl/internal/lab/rules"
 	"github.com/podctl/podctl/internal/lab/trace"
-	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/sys/ownsocket"
 )
 
@@ -38,11 +36,10 @@ func proxyCommand(e *shell.Env) *cmdline.Command {
 		Usage:   "stand before a runtime, and have its calls fail as rules say",
 		Effect:  cmdline.Changes,
 		OnNodes: cmdline.NotOnNodes,
-		Args:    cmdline.Args{Name: "[rules]"},
 		Description: "Serves the runtime at another socket, until Ctrl-C. A rule is KEY=VALUE words, or in the file of\n" +
 			"--rules a YAML object with the same keys. The rules are those of --inject, then those of the\n" +
-			"file, which is followed: when it changes, its rules are replaced. podctl proxy rules changes\n" +
-			"them, too. Each firing is printed, and how often each rule fired at the end.\n\n" +
+			"file, which is followed: when it changes, its rules are replaced; one that stays keeps its\n" +
+			"counts. Each firing is printed, and how often each rule fired at the end.\n\n" +
 			"A rule matches by method, pod ([NAMESPACE/]POD) and container, all three patterns; caller (pid\n" +
 			"or name), nth (3, 3-, 3-5: the number of the matching call), probability with seed, from and\n" +
 			"until (durations since the rule was added), and where=PATH=VALUE (a field of the answer). On\n" +
@@ -59,9 +56,8 @@ func proxyCommand(e *shell.Env) *cmdline.Command {
 			"   podctl proxy --listen /run/proxy.sock --inject 'method=GetContainerEvents drop nth=3-'\n" +
 			"   podctl proxy --listen /run/proxy.sock --inject 'method=GetContainerEvents hang after=100'\n" +
 			"   podctl -r sim: proxy --listen /run/proxy.sock --rules faults.yaml",
-		Subcommands: []*cmdline.Command{proxyRulesCommand(e)},
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "listen", Usage: "unix `SOCKET` to create, and SOCKET.rules for podctl proxy rules, with mode 0600; one that a process serves is refused"},
+			&cli.StringFlag{Name: "listen", Usage: "unix `SOCKET` to create, with mode 0600; one that a process serves is refused"},
 		}, shell.RuleFlags()...),
 		Action: func(c *cli.Context) error {
 			o, err := readProxy(c)
@@ -110,7 +106,7 @@ func (o *proxyOptions) load() error {
 const rulesPoll = time.Second
 
 // runProxy serves until ctx ends.
-func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) (err error) {
+func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) error {
 	u := e.Unblocked()
 	defer u.Flush()
 	runtime, err := connectTraced(ctx, u.Env, o.Globals)
@@ -128,25 +124,13 @@ func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) (err error) {
 		return err
 	}
 	defer p.Close()
-	if _, err := p.Follow(o.rules); err != nil {
+	if err := p.Follow(o.rules); err != nil {
 		return err
 	}
 	l, err := ownsocket.Listen(o.listen)
 	if err != nil {
 		return err
 	}
-	asked, err := ownsocket.Listen(proxy.RulesSocket(o.listen))
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	api := control.Serve(asked, p.RulesHandler(func(c rules.Change, n int) {
-		unfollowed := ""
-		if c.RemoveAll && o.file != "" {
-			unfollowed = "; " + o.file + " is not followed any more"
-		}
-		fmt.Fprintf(u.Errw, "rules changed: %s%s\n", output.Plural(n, "rule"), unfollowed)
-	}), nil)
-	defer func() { err = errors.Join(err, api.Close()) }()
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(l) }()
 	fmt.Fprintf(u.Errw, "serving %s at unix://%s, %s\n", runtime.endpoint.Runtime, o.listen, output.Plural(len(p.Rules()), "rule"))
@@ -173,14 +157,12 @@ func (o *proxyOptions) follow(e *shell.Env, p *proxy.Proxy) {
 	if bytes.Equal(before, o.data) {
 		return
 	}
-	followed := false
 	if err == nil {
-		followed, err = p.Follow(o.rules)
+		err = p.Follow(o.rules)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		fmt.Fprintf(e.Errw, "the rules stay as they are: %v\n", err)
-	case followed:
-		fmt.Fprintf(e.Errw, "%s changed: %s\n", o.file, output.Plural(len(o.rules), "rule"))
+		return
 	}
+	fmt.Fprintf(e.Errw, "%s changed: %s\n", o.file, output.Plural(len(o.rules), "rule"))
 }

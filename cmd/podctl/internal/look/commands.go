@@ -9,15 +9,12 @@
 package look
 
 import (
-	"context"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 )
 
-// Commands are the commands of the section, in the order of the help. run runs a copy of a
-// pod as `podctl run` does.
-func Commands(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) []*cmdline.Command {
+// Commands are the commands of the section, in the order of the help.
+func Commands(e *shell.Env) []*cmdline.Command {
 	return []*cmdline.Command{
 		describeCommand(e),
 		topCommand(e),
@@ -25,7 +22,7 @@ func Commands(e *shell.Env, run func(context.Context, *shell.Env, Copied) error)
 		eventsCommand(e),
 		execCommand(e),
 		attachCommand(e),
-		debugCommand(e, run),
+		debugCommand(e),
 		cpCommand(e),
 		portForwardCommand(e),
 		inspectCommand(e),

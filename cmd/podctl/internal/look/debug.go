@@ -17,7 +17,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/debugger"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/view"
 )
@@ -30,14 +29,10 @@ type debugOptions struct {
 	container v1.EphemeralContainer
 	// credentials are those of registries.
 	credentials credential.Config
-	// format prints the copy instead of running it, unless it is that of a table.
-	format output.Format
-	// copied says how the copy of the pod differs, nil for no copy.
-	copied *debugger.CopyOptions
 }
 
-// debugCommand returns `podctl debug`. run runs a pod as `podctl run` does.
-func debugCommand(e *shell.Env, run func(context.Context, *shell.Env, Copied) error) *cmdline.Command {
+// debugCommand returns `podctl debug`.
+func debugCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:   "debug",
 		Usage:  "run a container with tools in a pod",
@@ -47,23 +42,16 @@ func debugCommand(e *shell.Env, run func(context.Context, *shell.Env, Copied) er
 			"containers. In a pod of a live podctl process it is an ephemeral container of the pod: it runs\n" +
 			"once, is in the pod's status, and lasts as long as the pod; detach and attach as you like. In any\n" +
 			"other pod, a kubelet's for instance, it is podctl's own: it is removed when it exits or podctl\n" +
-			"ends. --copy-to leaves the pod alone and runs a copy of it in the foreground, as run does:\n" +
-			"without labels, annotations and probes, and with another container (--image), other images\n" +
-			"(--set-image), or another command of a container (-c CONTAINER -- COMMAND). With an -o that is not\n" +
-			"table or wide, it prints the manifest of the copy and runs nothing: " + output.Formats + ".",
+			"ends.",
 		Flags: slices.Concat(targetFlags(0), []cli.Flag{
-			&cli.StringFlag{Name: "image", Usage: "`IMAGE` with the tools, pulled if it is not present; required without --copy-to"},
+			&cli.StringFlag{Name: "image", Usage: "`IMAGE` with the tools, pulled if it is not present"},
 			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`NAME` of the container whose processes are seen"},
-			&cli.StringFlag{Name: "container", Aliases: []string{"c"}, DefaultText: "debugger-…", Usage: "`NAME` of the new container; with --copy-to, of the one to change"},
-			shell.NoHeadersFlag(),
-		}, shell.CredentialFlags(), copyFlags(), streamFlags()),
+			&cli.StringFlag{Name: "container", Aliases: []string{"c"}, DefaultText: "debugger-…", Usage: "`NAME` of the new container"},
+		}, shell.CredentialFlags(), streamFlags()),
 		Action: func(c *cli.Context) error {
 			o, err := readDebug(c)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case o.copied != nil:
-				return runCopy(c, e, o, run)
 			}
 			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runDebug(ctx, e, o) })
 		},
@@ -77,7 +65,7 @@ func readDebug(c *cli.Context) (o debugOptions, err error) {
 	if i := slices.Index(words, "--"); i >= 0 {
 		words, command = words[:i], words[i+1:]
 	}
-	if c.String("image") == "" && !c.IsSet("copy-to") {
+	if c.String("image") == "" {
 		return o, &shell.UsageError{Message: "no image given", Advice: "podctl debug POD --image busybox -it -- sh"}
 	}
 	if o.streamOptions, err = readStreams(c); err != nil {
@@ -95,14 +83,6 @@ func readDebug(c *cli.Context) (o debugOptions, err error) {
 	}
 	if o.credentials, err = shell.ReadCredentials(c); err != nil {
 		return o, err
-	}
-	if o.copied, err = readCopy(c, &o.container); err != nil {
-		return o, err
-	}
-	if o.copied != nil {
-		if o.format, err = shell.ReadOutput(c); err != nil {
-			return o, err
-		}
 	}
 	o.query, err = readTarget(c, words)
 	o.query.Container = ""

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
@@ -123,17 +121,6 @@ func runRun(ctx context.Context, e *shell.Env, o runOptions) error {
 		err = closeErr
 	}
 	return err
-}
-
-// Copied runs a copy of a pod, as if its manifest were standard input.
-func Copied(ctx context.Context, e *shell.Env, copied look.Copied) error {
-	fed := *e
-	fed.In = bytes.NewReader(copied.Manifest)
-	return runRun(ctx, &fed, runOptions{
-		Globals: copied.Globals, wait: waitComplete,
-		runtimeOptions:  runtimeOptions{besideKubelet: copied.BesideKubelet, credentials: copied.Credentials},
-		manifestOptions: manifestOptions{paths: []string{"-"}, loadOptions: loadOptions{manifest: onThisMachine()}},
-	})
 }
 
 // prepare does all that comes before the first pod. An interrupt ends it.
