@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 var (
@@ -14,16 +15,39 @@ var (
 	addressInSet = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?\b`)
 )
 
+const clusters = "the Services of a cluster's node are the cluster's; --service-cidr none runs pods beside them"
+
+// findServer returns an error if a process of the network namespace of self serves Services: its rules may be where
+// nft does not show them, those of iptables-legacy, IPVS or eBPF.
+func findServer(procs proc.FS, self int) error {
+	own, err := procs.Namespace(self, "net")
+	if err != nil {
+		return err
+	}
+	pids, err := procs.PIDs()
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		switch comm := procs.Comm(pid); comm {
+		case "kube-proxy", "cilium-agent", "k3s-server", "k3s-agent":
+			if theirs, err := procs.Namespace(pid, "net"); err != nil || theirs == own {
+				return hint.Errorf(clusters, "%s (pid %d) serves Services on this host", comm, pid)
+			}
+		}
+	}
+	return nil
+}
+
 // findConflict returns an error if rules, as nft lists them, are of a kube-proxy, or name an address of
 // the range. Rules for a network around it, such as 10.0.0.0/8, do not count.
 func findConflict(ruleset string, in netip.Prefix) error {
-	const kubeProxy = "the Services of a cluster's node are the cluster's; podctl runs pods beside them with --service-cidr none"
 	table := ""
 	for line := range strings.Lines(ruleset) {
 		if m := tableLine.FindStringSubmatch(line); m != nil {
 			table = m[1]
 			if strings.HasSuffix(table, " kube-proxy") {
-				return hint.Errorf(kubeProxy, "a kube-proxy serves Services on this host: nftables has its table %s", table)
+				return hint.Errorf(clusters, "a kube-proxy serves Services on this host: nftables has its table %s", table)
 			}
 			continue
 		}
@@ -31,7 +55,7 @@ func findConflict(ruleset string, in netip.Prefix) error {
 			continue
 		}
 		if m := chainLine.FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], "KUBE-SERVICES") {
-			return hint.Errorf(kubeProxy, "a kube-proxy serves Services on this host: nftables has its chain %s in the table %s", m[1], table)
+			return hint.Errorf(clusters, "a kube-proxy serves Services on this host: nftables has its chain %s in the table %s", m[1], table)
 		}
 		for _, text := range addressInSet.FindAllString(line, -1) {
 			if !strings.Contains(text, "/") {

@@ -1,7 +1,6 @@
 package services
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/knftables"
 
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // addressLabel marks DNSAddress as podctl's own.
@@ -255,6 +255,9 @@ func removeAddress() error {
 
 // check refuses a host on which others have Services, or the range.
 func (h *Host) check(ctx context.Context) error {
+	if err := findServer(proc.Default, os.Getpid()); err != nil {
+		return err
+	}
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
 	if err != nil {
 		return fmt.Errorf("read routes: %w", err)
@@ -268,25 +271,11 @@ func (h *Host) check(ctx context.Context) error {
 			return hint.Errorf("--service-cidr takes another range", "the range %s of Services overlaps the route %s of this host", h.in, r.Dst)
 		}
 	}
-	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, "nft", "-n", "list", "ruleset")
-	cmd.Stdout = &limitedBuffer{Buffer: &out}
-	if err := cmd.Run(); err != nil {
+	rules, err := exec.CommandContext(ctx, "nft", "-n", "list", "ruleset").Output() // only root writes rules
+	if err != nil {
 		return nftError(fmt.Errorf("nft list ruleset: %w", err))
 	}
-	return findConflict(out.String(), h.in)
-}
-
-// maxRuleset bounds what is read of the host's rules.
-const maxRuleset = 16 << 20
-
-type limitedBuffer struct{ *bytes.Buffer }
-
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxRuleset {
-		return 0, errors.New("the host has too many rules")
-	}
-	return b.Buffer.Write(p)
+	return findConflict(string(rules), h.in)
 }
 
 // nftError adds what to do about an error of nft.

@@ -2,10 +2,41 @@ package services
 
 import (
 	"net"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/podctl/podctl/internal/sys/proc"
 )
+
+// TestServersOfClustersAreFound: a kube-proxy of this network namespace, not that of a node in a container.
+func TestServersOfClustersAreFound(t *testing.T) {
+	for name, c := range map[string]struct{ comm, net, want string }{
+		"kube-proxy":         {"kube-proxy", "net:[1]", "kube-proxy (pid 7)"},
+		"of another network": {"kube-proxy", "net:[2]", ""},
+		"another program":    {"httpd", "net:[1]", ""},
+	} {
+		dir := t.TempDir()
+		for pid, p := range map[string][2]string{"5": {"podctl", "net:[1]"}, "7": {c.comm, c.net}} {
+			if err := os.MkdirAll(filepath.Join(dir, pid, "ns"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, pid, "comm"), []byte(p[0]+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(p[1], filepath.Join(dir, pid, "ns", "net")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := findServer(proc.FS(dir), 5)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
 
 // TestStaleFlows: a UDP flow is forgotten whose endpoint is no longer behind the Service, and no other one.
 func TestStaleFlows(t *testing.T) {

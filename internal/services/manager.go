@@ -209,21 +209,10 @@ func (m *Manager) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-m.wake:
-			if !sleep(ctx, pause) {
-				return
-			}
+			time.Sleep(pause)
 		case <-ticks.C:
 		}
 		m.update(ctx)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 

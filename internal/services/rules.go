@@ -51,7 +51,7 @@ func (r *Rules) Transaction(nft knftables.Interface, all []Service) *knftables.T
 		tx.Add(table)
 		r.addBase(tx)
 	}
-	w := &ruleWriter{tx: tx, chains: map[string]bool{}, sets: map[string]bool{}}
+	w := &ruleWriter{tx: tx, chains: map[string]bool{}, sets: map[string]bool{}, addresses: map[string]bool{}}
 	for _, name := range []string{mapAddresses, mapNodePorts} {
 		tx.Flush(&knftables.Map{Name: name})
 	}
@@ -122,7 +122,8 @@ func (r *Rules) addBase(tx *knftables.Transaction) {
 type ruleWriter struct {
 	tx           *knftables.Transaction
 	chains, sets map[string]bool
-	addresses    map[string]bool
+	// addresses are those of the endpoints.
+	addresses map[string]bool
 }
 
 func (w *ruleWriter) chain(name string) {
@@ -137,20 +138,13 @@ func (w *ruleWriter) service(s *Service) {
 		if len(backends) == 0 {
 			continue
 		}
-		if w.addresses == nil {
-			w.addresses = map[string]bool{}
-		}
 		protocol := strings.ToLower(string(p.Protocol))
 		of := fmt.Sprintf("%s/%s/%s/%d", s.Namespace, s.Name, protocol, p.Port)
 		name := "svc/" + of
-		var targets []string
-		for _, b := range backends {
-			w.addresses[b.Address] = true
-			targets = append(targets, fmt.Sprintf("%s . %d", b.Address, b.Ports[i]))
-		}
 		var chosen []string
 		for n, b := range backends {
-			choice := targets[n]
+			w.addresses[b.Address] = true
+			choice := fmt.Sprintf("%s . %d", b.Address, b.Ports[i])
 			if s.Affinity > 0 {
 				choice = "goto " + w.stickyEndpoint(of, protocol, b.Address, b.Ports[i], s.Affinity)
 			}

@@ -316,7 +316,7 @@ func some(names []string) string {
 }
 
 // Trim returns what of a pod decides about its endpoints.
-func Trim(p *v1.Pod, status *v1.PodStatus) *v1.Pod {
+func Trim(p *v1.Pod) *v1.Pod {
 	t := &v1.Pod{}
 	t.Namespace, t.Name, t.UID, t.Labels, t.DeletionTimestamp = p.Namespace, p.Name, p.UID, p.Labels, p.DeletionTimestamp
 	t.Spec.Hostname, t.Spec.Subdomain = p.Spec.Hostname, p.Spec.Subdomain
@@ -328,8 +328,8 @@ func Trim(p *v1.Pod, status *v1.PodStatus) *v1.Pod {
 			t.Spec.InitContainers = append(t.Spec.InitContainers, v1.Container{Ports: c.Ports})
 		}
 	}
-	t.Status.Phase, t.Status.PodIPs = status.Phase, status.PodIPs
-	for _, c := range status.Conditions {
+	t.Status.Phase, t.Status.PodIPs = p.Status.Phase, p.Status.PodIPs
+	for _, c := range p.Status.Conditions {
 		if c.Type == v1.PodReady {
 			t.Status.Conditions = []v1.PodCondition{{Type: c.Type, Status: c.Status}}
 		}

@@ -65,7 +65,7 @@ func (s *Session) servicePods() []*v1.Pod {
 	pods := []*v1.Pod{}
 	for _, i := range s.Node.Pods() {
 		p := servedPod(i)
-		pods = append(pods, services.Trim(&p, &p.Status))
+		pods = append(pods, services.Trim(&p))
 	}
 	return pods
 }
