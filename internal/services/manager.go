@@ -23,6 +23,9 @@ import (
 // every pod reaches it by its default route.
 const DNSAddress = "169.254.20.10"
 
+// TableName is the nftables table of the family ip in which the process that serves keeps its rules.
+const TableName = "podctl-services"
+
 // ErrServedElsewhere: another process of the network namespace serves.
 var ErrServedElsewhere = errors.New("another process serves the Services of this machine")
 

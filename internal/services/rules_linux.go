@@ -12,9 +12,6 @@ import (
 	"sigs.k8s.io/knftables"
 )
 
-// TableName is the nftables table of the family ip in which the process that serves keeps its rules.
-const TableName = "podctl-services"
-
 const tableComment = "Services of podctl; podctl orphans --kill removes them if no podctl serves"
 
 // Rules writes Services into the table. The zero value with Range has written nothing, and begins
