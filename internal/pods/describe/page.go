@@ -155,11 +155,7 @@ func (p *page) identity(f *view.Pod) {
 	p.row("Owner", owner)
 	p.row("UID", string(f.UID))
 	if !f.StartTime.IsZero() {
-		text := p.ago(f.StartTime)
-		if f.Started != nil {
-			text += ", " + f.Started.Text()
-		}
-		p.row("Started", text)
+		p.row("Started", p.ago(f.StartTime))
 	}
 	if s := f.Spec; s != nil {
 		text := []string{s.QOS, "restartPolicy " + s.RestartPolicy}

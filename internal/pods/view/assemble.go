@@ -33,7 +33,6 @@ func (s *Sources) assemble() {
 		f.MemoryLimits[id] = d.MemoryLimit
 	}
 	s.addSandbox()
-	s.addStarted()
 	if group := s.Tree.Pod(s.listing()); group != "" {
 		f.Cgroup = readCgroup(s.Tree, group)
 	}

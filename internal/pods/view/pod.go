@@ -25,7 +25,6 @@ type Pod struct {
 	Total         int               `json:"containersTotal"`               // containers that count for readiness
 	Restarts      int32             `json:"restarts"`                      // of all containers
 	StartTime     time.Time         `json:"startTime,omitzero"`            // when the pod, else its first sandbox, was started
-	Started       *Started          `json:"started,omitempty"`             // how long its start took, if all of its containers run for the first time
 	Owner         Owner             `json:"owner"`                         // what manages it
 	Spec          *Spec             `json:"spec,omitempty"`                // missing where no source of the spec is known
 	Worker        control.Worker    `json:"worker,omitzero"`               // view of the podctl process that manages it

@@ -39,7 +39,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		Effect:      cmdline.Reads,
 		OnRecording: true,
 		OnNodes:     cmdline.NodePage,
-		Data: []any{view.Pod{}, view.Metadata{}, view.Started{}, view.StartedStep{}, view.Owner{}, view.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, view.Stopping{}, view.Sandbox{},
+		Data: []any{view.Pod{}, view.Metadata{}, view.Owner{}, view.Spec{}, control.Worker{}, control.Waiting{}, pod.Start{}, pod.StartTook{}, event.HostPort{}, control.Call{}, control.Lock{}, view.Stopping{}, view.Sandbox{},
 			view.Cgroup{}, pod.PSI{}, pod.Stall{}, view.Condition{}, view.Container{}, view.Attempt{}, view.End{}, view.Cause{}, view.Env{}, view.Probe{},
 			view.Mount{}, view.TakenPort{}, view.Volume{}, view.Event{}, view.Unread{},
 		},

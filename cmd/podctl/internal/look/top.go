@@ -50,7 +50,6 @@ func topCommand(e *shell.Env) *cmdline.Command {
 			"that of a container that was started between the samples, or a pod in which one is unknown.\n" +
 			"-o wide adds SWAP, and of the kernel's PSI the percentage of the last 10 seconds in which some\n" +
 			"tasks, or all (FULL), waited for CPU, memory or I/O. Cgroup v1 has no PSI.\n" +
-			"With --watch, a terminal of 140 columns or more shows the history of CPU.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(targetFlags(bySelector),
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again at each interval; in a data format, the objects"},

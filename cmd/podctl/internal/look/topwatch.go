@@ -12,19 +12,12 @@ import (
 	"github.com/podctl/podctl/internal/pods/usage"
 )
 
-const (
-	// historyWidth is the width of a terminal from which on the history is shown,
-	// historyLength the samples in it.
-	historyWidth  = 140
-	historyLength = 20
-)
-
 // follow prints the list at each interval until ctx ends: on a terminal in place of
 // the last one, else below it.
 func (t *top) follow(ctx context.Context) error {
 	ticks := time.NewTicker(t.opts.interval)
 	defer ticks.Stop()
-	screen := topScreen{top: t, history: map[string][]*float64{}, stream: t.opts.format.NewStream(t.env.Out)}
+	screen := topScreen{top: t, stream: t.opts.format.NewStream(t.env.Out)}
 	var last *usage.Snapshot
 	outage := shell.Outage{Env: t.env}
 	for first := true; ; first = false {
@@ -71,15 +64,12 @@ func (t *top) next(ctx context.Context, first bool) ([]measured, usage.Snapshot,
 // topScreen prints one list after the other.
 type topScreen struct {
 	*top
-	// history is the CPU of each item, oldest first.
-	history map[string][]*float64
-	stream  *output.Stream
+	stream *output.Stream
 	// rows is the height of what stands on the terminal.
 	rows int
 }
 
 func (s *topScreen) print(items []topItem) error {
-	s.remember(items)
 	list := topList(s.opts.containers, items)
 	if !s.opts.format.IsTable() {
 		for _, i := range list.Items {
@@ -94,9 +84,6 @@ func (s *topScreen) print(items []topItem) error {
 		width, height = s.env.Size()
 	}
 	more, note := "", s.psiNote(items)
-	if width >= historyWidth {
-		s.addHistory(&list)
-	}
 	// The cursor, the time and the header have a line each.
 	if room := height - 4 - strings.Count(note, "\n"); height > 0 && len(list.Items) > room+1 && room > 0 {
 		more = fmt.Sprintf("and %d more\n", len(list.Items)-room)
@@ -130,49 +117,4 @@ func (s *topScreen) draw(text string) {
 	}
 	s.rows = strings.Count(text, "\n")
 	fmt.Fprint(s.env.Out, text)
-}
-
-// remember adds the CPU of the items to their history. Of an item that is gone it
-// is forgotten.
-func (s *topScreen) remember(items []topItem) {
-	kept := make(map[string][]*float64, len(items))
-	for _, i := range items {
-		past := append(s.history[i.cliName], i.CPU.Cores)
-		kept[i.cliName] = past[max(0, len(past)-historyLength):]
-	}
-	s.history = kept
-}
-
-// addHistory adds a column.
-func (s *topScreen) addHistory(l *output.List) {
-	l.Header = append(l.Header, "CPU HISTORY")
-	for n := range l.Items {
-		l.Items[n].Cells = append(l.Items[n].Cells, spark(s.history[l.Items[n].Name]))
-	}
-}
-
-// sparks are the heights of a bar.
-var sparks = []rune("▁▂▃▄▅▆▇█")
-
-// spark draws values as bars, the largest of them at full height; what is not known
-// is a gap.
-func spark(values []*float64) string {
-	largest := 0.0
-	for _, v := range values {
-		if v != nil {
-			largest = max(largest, *v)
-		}
-	}
-	bars := make([]rune, len(values))
-	for i, v := range values {
-		switch {
-		case v == nil:
-			bars[i] = ' '
-		case largest == 0:
-			bars[i] = sparks[0]
-		default:
-			bars[i] = sparks[int(*v/largest*float64(len(sparks)-1)+0.5)]
-		}
-	}
-	return string(bars)
 }

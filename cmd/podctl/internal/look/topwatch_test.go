@@ -16,7 +16,7 @@ import (
 func onScreen(t *testing.T, tty bool, width, height, pods int, cores ...float64) string {
 	t.Helper()
 	var out bytes.Buffer
-	s := topScreen{history: map[string][]*float64{}, top: &top{env: &shell.Env{
+	s := topScreen{top: &top{env: &shell.Env{
 		Out: output.NewWriter(&out), TTY: tty, Size: func() (int, int) { return width, height },
 		Now: func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC) },
 	}}}
@@ -46,24 +46,5 @@ func TestListIsCutToTheHeightOfTheTerminal(t *testing.T) {
 	text := onScreen(t, true, 100, 10, 20, 0.5)
 	if lines := strings.Count(text, "\n"); lines != 9 || !strings.HasSuffix(text, "and 14 more\n") {
 		t.Errorf("%d lines:\n%s", lines, text)
-	}
-}
-
-func TestWideTerminalShowsTheHistory(t *testing.T) {
-	if text := onScreen(t, true, historyWidth, 24, 1, 0, 0.5, 1); !strings.Contains(text, "CPU HISTORY") || !strings.Contains(text, "▁▅█") {
-		t.Error(text)
-	}
-	if text := onScreen(t, true, historyWidth-1, 24, 1, 0, 0.5, 1); strings.Contains(text, "HISTORY") {
-		t.Error(text)
-	}
-}
-
-func TestSparkDrawsWhatIsUnknownAsAGap(t *testing.T) {
-	zero, half, one := 0.0, 0.5, 1.0
-	if got := spark([]*float64{&zero, nil, &half, &one}); got != "▁ ▅█" {
-		t.Errorf("%q", got)
-	}
-	if got := spark([]*float64{&zero, &zero}); got != "▁▁" {
-		t.Errorf("%q", got)
 	}
 }
