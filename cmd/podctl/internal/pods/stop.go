@@ -141,7 +141,7 @@ func openLeftovers(ctx context.Context, e *shell.Env, g shell.Globals, client *c
 	return l, cgroups.RemoveEmptyParents, nil
 }
 
-// noticeAfter is when the user, or who reads the log, is told what is waited for.
+// noticeAfter is when a person who waits is told what for.
 const noticeAfter = 2 * time.Second
 
 // runStop stops pods, several at a time, and prints what became of each once it is known.
@@ -164,7 +164,7 @@ func runStop(ctx context.Context, e *shell.Env, o stopOptions) (err error) {
 	}
 	found, unknown := target.Pods(r.pods, target.Query{Namespace: o.namespace, Words: o.names, Literal: true})
 	var notice <-chan time.Time
-	if len(found) > 0 {
+	if e.TTY && len(found) > 0 {
 		notice = time.After(noticeAfter)
 	}
 	stopped := make(chan []error, 1)
