@@ -117,7 +117,7 @@ func recordingNode(cases map[string]podCase) *render.Node {
 			}
 			remarshal(call.Args, &recorded)
 			if call.Method == "RunPodSandbox" && c.pod.Spec.DNSPolicy != v1.DNSNone && c.pod.Spec.DNSConfig == nil {
-				n.DNS = render.DNS(recorded.DNSConfig)
+				n.DNS = render.DNS{Servers: recorded.DNSConfig.Servers, Searches: recorded.DNSConfig.Searches, Options: recorded.DNSConfig.Options}
 			}
 			if limits := recorded.Linux.Resources.HugepageLimits; limits != nil {
 				n.HugePageSizes = nil

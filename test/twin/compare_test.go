@@ -62,6 +62,46 @@ func TestDeliberateChangesAreFound(t *testing.T) {
 	}
 }
 
+// The kubelet makes the next pod of a name seconds later than podctl: what it had no time for before the
+// end is no difference, what it had time for is one.
+func TestSandboxForWhichThereWasNoTime(t *testing.T) {
+	began := time.Unix(1000, 0)
+	for seconds, want := range map[int]int{55: 0, 44: 1} {
+		one, two := side(began), side(began)
+		at := began.Add(time.Duration(seconds) * time.Second)
+		run := func(methods ...string) *Attempt {
+			a := &Attempt{}
+			for _, m := range methods {
+				a.Steps = append(a.Steps, Step{Method: m, At: at, End: at, Code: "OK"})
+			}
+			return a
+		}
+		next := run("RunPodSandbox")
+		next.Containers = map[string][]*Attempt{"c": {run("CreateContainer", "StartContainer")}}
+		two.Life.Sandboxes = append(two.Life.Sandboxes, next)
+		two.Events = append(two.Events, Event{Pod: "p", Container: "c", Reason: "Started"})
+		var c Comparison
+		c.Add(Planned{Name: "p", Acts: []Act{{At: time.Second / 2, Manifest: "kind: Pod"}, {At: 39 * time.Second}}}, 0, one, two)
+		found := slices.DeleteFunc(c.Differences, func(d Difference) bool { return !strings.HasPrefix(d.What, "sandbox 1") })
+		if len(found) != want || want == 0 && len(c.Differences) > 0 {
+			t.Errorf("made %d s before the end: %v", 60-seconds, c.Differences)
+		}
+	}
+}
+
+func TestStartupProbeAtTheRestart(t *testing.T) {
+	began, no := time.Unix(1000, 0), false
+	p := &comparing{restart: 30 * time.Second, podctl: &Side{Began: began}}
+	for started, want := range map[*bool]bool{&no: true, nil: false} {
+		p.podctl.Statuses = []Sample{{At: began.Add(29 * time.Second), Status: v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{
+			{Name: "c", Started: started, State: v1.ContainerState{Running: &v1.ContainerStateRunning{}}},
+		}}}}
+		if got := p.startingAtRestart(); got != want {
+			t.Errorf("started %v: %v, want %v", started, got, want)
+		}
+	}
+}
+
 func TestASecondTooLateIsFound(t *testing.T) {
 	var c Comparison
 	for i := range 5 {

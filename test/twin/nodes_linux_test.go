@@ -200,16 +200,16 @@ func readCalls(t *testing.T, file string) []trace.Data {
 
 var klogEvent = regexp.MustCompile(`^I(\d{4} [0-9:.]*) .* "Event occurred" object="default/([^"]*)" fieldPath="([^"]*)".* reason="([^"]*)"`)
 
-// exited is in the event of a probe that comes while its container ends: the two see that at
-// different times.
-const exited = "container is in CONTAINER_EXITED state"
+// exited is in the event of a probe, unhealthy, that comes while its container ends: the two see that
+// at different times.
+const exited, unhealthy = "container is in CONTAINER_EXITED state", "Unhealthy"
 
 // klogEvents reads the events in a kubelet's log, whose times have no year.
 func klogEvents(t *testing.T, file string) []Event {
 	t.Helper()
 	return lines(t, file, func(line []byte) *Event {
 		m := klogEvent.FindSubmatch(line)
-		if m == nil || strings.Contains(string(line), exited) {
+		if m == nil || string(m[4]) == unhealthy && strings.Contains(string(line), exited) {
 			return nil
 		}
 		at, err := time.ParseInLocation("20060102 15:04:05.999999", time.Now().Format("2006")+string(m[1]), time.Local)
@@ -233,7 +233,7 @@ func agentEvents(t *testing.T, file string) []Event {
 			Time                                   time.Time
 			Type, Name, Container, Reason, Message string
 		}
-		if json.Unmarshal(line, &e) != nil || e.Type != "event" || e.Name == "" || strings.Contains(e.Message, exited) {
+		if json.Unmarshal(line, &e) != nil || e.Type != "event" || e.Name == "" || e.Reason == unhealthy && strings.Contains(e.Message, exited) {
 			return nil
 		}
 		return &Event{At: e.Time, Pod: e.Name, Container: e.Container, Reason: e.Reason}

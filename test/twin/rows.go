@@ -64,8 +64,13 @@ var rows = []row{
 	{
 		"a pod that waits for its name starts as soon as that is free",
 		func(p *comparing, d Difference) bool {
-			return later.MatchString(d.What) && strings.Contains(d.What, " RunPodSandbox after ") && len(p.pod.Acts) > 1
+			waits := d.What == "status of the pod" && strings.Contains(d.Kubelet, "Pending") && !strings.Contains(d.Podctl, "Pending")
+			return len(p.pod.Acts) > 1 && (waits || later.MatchString(d.What) && strings.Contains(d.What, " RunPodSandbox after "))
 		},
+	},
+	{
+		"an adopted container whose startup probe has not succeeded has not started",
+		func(p *comparing, _ Difference) bool { return p.startingAtRestart() },
 	},
 	{
 		"after a restart of podctl a pod that was terminating has the rest of its grace period",
@@ -112,6 +117,16 @@ func (p *comparing) endedBeforeRestart() bool {
 		}
 	}
 	return false
+}
+
+// startingAtRestart reports whether a container ran, and its startup probe had not succeeded, when the
+// nodes were killed.
+func (p *comparing) startingAtRestart() bool {
+	starting := func(c v1.ContainerStatus) bool { return c.State.Running != nil && c.Started != nil && !*c.Started }
+	return slices.ContainsFunc(p.podctl.Statuses, func(s Sample) bool {
+		before := p.restart - s.At.Sub(p.podctl.Began)
+		return before > 0 && before < slack && slices.ContainsFunc(slices.Concat(s.Status.InitContainerStatuses, s.Status.ContainerStatuses), starting)
+	})
 }
 
 // downtime is how long a kubelet takes to start again, at most.
