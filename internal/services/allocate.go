@@ -86,10 +86,7 @@ func (a *Allocator) reserve(name types.NamespacedName, s *v1.Service) {
 }
 
 func (a *Allocator) address(name types.NamespacedName, s *v1.Service) {
-	if s.Spec.Type == v1.ServiceTypeExternalName || s.Spec.ClusterIP == v1.ClusterIPNone {
-		return
-	}
-	if s.Spec.ClusterIP != "" {
+	if s.Spec.Type == v1.ServiceTypeExternalName || s.Spec.ClusterIP != "" {
 		return
 	}
 	if before := a.given[name]; before != nil {

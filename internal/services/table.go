@@ -52,7 +52,7 @@ type Endpoint struct {
 	Hostname    string  `json:"hostname,omitempty"` // under the Service's name
 	Ready       bool    `json:"ready"`              // gets connections
 	Serving     bool    `json:"serving"`            // the same, though it terminates
-	Terminating bool    `json:"terminating"`        // the pod is on its way down
+	Terminating bool    `json:"terminating"`        // the pod is being terminated
 }
 
 // Headless reports whether the Service's name stands for its endpoints.

@@ -123,26 +123,6 @@ func (p *comparing) lives() {
 	}
 }
 
-// takeover is how long a kubelet takes from the end of a pod until it makes the next of its name, at
-// most: its housekeeping, and a retry.
-const takeover = 15 * time.Second
-
-// cutSandbox reports whether the one that has no sandbox i had no time for it before the end. The runs
-// of its containers are cut then.
-func (p *comparing) cutSandbox(i int, a, b []*Attempt) bool {
-	x, s := at(a, i), p.kubelet
-	if x == nil {
-		x, s = b[i], p.podctl
-	}
-	if i == 0 || s.Ended.Sub(x.Steps[0].At) > takeover {
-		return false
-	}
-	for name, runs := range x.Containers {
-		p.cuts = append(p.cuts, slices.Repeat([]string{name}, len(runs))...)
-	}
-	return true
-}
-
 func sandboxes(l *Life) []*Attempt {
 	if l == nil {
 		return nil
@@ -206,62 +186,6 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 	}
 }
 
-// cut reports whether the one that has no attempt i had no time for it: what ended the
-// container came before its twin's attempt would have.
-func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Duration) bool {
-	more, less, inLess, side := a, b, inB, p.podctl
-	if len(b) > len(a) {
-		more, less, inLess, side = b, a, inA, p.kubelet
-	}
-	if i == 0 {
-		return more[0].Steps[0].At.Add(slack).After(p.closing(inLess, side, until))
-	}
-	gap := more[i].Steps[0].At.Sub(ended(more[i-1]))
-	due := ended(less[i-1]).Add(gap)
-	return due.Add(spread(gap)).After(p.closing(inLess, side, until))
-}
-
-// cutShort reports whether both runs ended when they were told to stop, or shortly before,
-// earlier by no more than the one began later: the one may have ended by itself.
-func (p *comparing) cutShort(a, b, inA, inB *Attempt, until time.Duration) bool {
-	if methods(a) == methods(b) {
-		return false
-	}
-	drift := a.Steps[0].At.Sub(p.kubelet.Began) - b.Steps[0].At.Sub(p.podctl.Began)
-	near := func(x, in *Attempt, s *Side) bool { return p.closing(in, s, until).Sub(ended(x)) < slack+drift.Abs() }
-	return near(a, inA, p.kubelet) && near(b, inB, p.podctl)
-}
-
-// closing is when the containers of a sandbox were told to stop, or the recording ended.
-func (p *comparing) closing(sandbox *Attempt, s *Side, until time.Duration) time.Time {
-	end := s.Ended
-	if at := s.Began.Add(until); until > 0 && at.Before(end) {
-		end = at
-	}
-	for _, step := range sandbox.Steps {
-		if step.Method == "StopPodSandbox" && step.At.Before(end) {
-			end = step.At
-		}
-	}
-	for _, act := range p.pod.Acts[1:] {
-		if at := s.Began.Add(act.At); at.After(sandbox.Steps[0].At) && at.Before(end) {
-			end = at
-		}
-	}
-	return end
-}
-
-// spread is by how much a retry after a back-off varies.
-func spread(gap time.Duration) time.Duration { return slack + gap*6/10 }
-
-// ended is when an attempt ended: its exit, else its last call.
-func ended(a *Attempt) time.Time {
-	if !a.Exit.At.IsZero() {
-		return a.Exit.At
-	}
-	return a.Steps[len(a.Steps)-1].End
-}
-
 func methods(a *Attempt) string {
 	var all []string
 	for _, s := range a.Steps {
@@ -306,68 +230,6 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 	if a.Exit.Code != b.Exit.Code && methods(a) == methods(b) && !a.Exit.At.IsZero() && !b.Exit.At.IsZero() {
 		p.differ(what+": exit", fmt.Sprint(a.Exit.Code, a.Exit.Reason), fmt.Sprint(b.Exit.Code, b.Exit.Reason))
 	}
-}
-
-// spans reports whether the node was killed between the beginning of an attempt and a step.
-func spans(s *Side, a *Attempt, step Step, restart time.Duration) bool {
-	killed := s.Began.Add(restart)
-	return a.Steps[0].At.Before(killed) && step.At.After(killed)
-}
-
-func allowed(method string, delay time.Duration) time.Duration {
-	if method == "CreateContainer" || method == "RunPodSandbox" || method == "PullImage" { // after a back-off
-		return spread(delay)
-	}
-	return slack
-}
-
-// delay is how long after its cause a step came, and what that is: the latest of what happened
-// before it to the attempt, to the one before, and to the manifest.
-func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt) (delay time.Duration, after string) {
-	step := a.Steps[i]
-	var cause time.Time
-	note := func(at time.Time, name string) {
-		if !at.IsZero() && at.After(cause) && !at.After(step.At) {
-			cause, after = at, name
-		}
-	}
-	for _, act := range p.pod.Acts {
-		note(s.Began.Add(act.At), "act")
-	}
-	if p.restart > 0 {
-		note(s.Began.Add(p.restart), "restart")
-	}
-	if before != nil {
-		for _, earlier := range before.Steps {
-			note(earlier.End, earlier.Method)
-		}
-		note(before.Exit.At, "exit")
-	}
-	for _, earlier := range a.Steps[:i] {
-		note(earlier.End, earlier.Method)
-	}
-	note(a.Exit.At, "exit")
-	others := a.Containers // what a sandbox waits for
-	if step.Method == "StopContainer" || step.Method == "ExecSync" {
-		others = in.Containers // sidecars are stopped in their order, after the others
-	}
-	for _, c := range others {
-		for _, run := range c {
-			if run == a {
-				continue
-			}
-			for _, end := range slices.Concat(run.Steps, []Step{{Method: "exit", End: run.Exit.At}}) {
-				if late := end.End.Sub(step.At); late > 0 && late < 5*time.Millisecond { // an answer is on its way
-					end.End = step.At
-				}
-				note(end.End, end.Method)
-			}
-		}
-	}
-	for _, probe := range a.Probes {
-		note(probe.End, "probe")
-	}
-	return step.At.Sub(cause), after
 }
 
 // probes compares how often the probes of an attempt ran.

@@ -48,3 +48,68 @@ func (c *Comparison) Systematic() []string {
 	}
 	return all
 }
+
+// spread is by how much a retry after a back-off varies.
+func spread(gap time.Duration) time.Duration { return slack + gap*6/10 }
+
+// spans reports whether the node was killed between the beginning of an attempt and a step.
+func spans(s *Side, a *Attempt, step Step, restart time.Duration) bool {
+	killed := s.Began.Add(restart)
+	return a.Steps[0].At.Before(killed) && step.At.After(killed)
+}
+
+func allowed(method string, delay time.Duration) time.Duration {
+	if method == "CreateContainer" || method == "RunPodSandbox" || method == "PullImage" { // after a back-off
+		return spread(delay)
+	}
+	return slack
+}
+
+// delay is how long after its cause a step came, and what that is: the latest of what happened
+// before it to the attempt, to the one before, and to the manifest.
+func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt) (delay time.Duration, after string) {
+	step := a.Steps[i]
+	var cause time.Time
+	note := func(at time.Time, name string) {
+		if !at.IsZero() && at.After(cause) && !at.After(step.At) {
+			cause, after = at, name
+		}
+	}
+	for _, act := range p.pod.Acts {
+		note(s.Began.Add(act.At), "act")
+	}
+	if p.restart > 0 {
+		note(s.Began.Add(p.restart), "restart")
+	}
+	if before != nil {
+		for _, earlier := range before.Steps {
+			note(earlier.End, earlier.Method)
+		}
+		note(before.Exit.At, "exit")
+	}
+	for _, earlier := range a.Steps[:i] {
+		note(earlier.End, earlier.Method)
+	}
+	note(a.Exit.At, "exit")
+	others := a.Containers // what a sandbox waits for
+	if step.Method == "StopContainer" || step.Method == "ExecSync" {
+		others = in.Containers // sidecars are stopped in their order, after the others
+	}
+	for _, c := range others {
+		for _, run := range c {
+			if run == a {
+				continue
+			}
+			for _, end := range slices.Concat(run.Steps, []Step{{Method: "exit", End: run.Exit.At}}) {
+				if late := end.End.Sub(step.At); late > 0 && late < 5*time.Millisecond { // an answer is on its way
+					end.End = step.At
+				}
+				note(end.End, end.Method)
+			}
+		}
+	}
+	for _, probe := range a.Probes {
+		note(probe.End, "probe")
+	}
+	return step.At.Sub(cause), after
+}

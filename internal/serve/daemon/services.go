@@ -34,7 +34,7 @@ func (s *Session) newServices(p host.Paths) *services.Manager {
 		}
 		var all []services.View
 		for _, c := range clients {
-			if v, err := c.Services(ctx); err == nil { // else it is on its way up or down
+			if v, err := c.Services(ctx); err == nil { // else it starts or ends
 				all = append(all, v)
 			}
 		}

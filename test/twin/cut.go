@@ -1,0 +1,79 @@
+package twin
+
+import (
+	"slices"
+	"time"
+)
+
+// takeover is how long a kubelet takes from the end of a pod until it makes the next of its name, at
+// most: its housekeeping, and a retry.
+const takeover = 15 * time.Second
+
+// cutSandbox reports whether the one that has no sandbox i had no time for it before the end. The runs
+// of its containers are cut then.
+func (p *comparing) cutSandbox(i int, a, b []*Attempt) bool {
+	x, s := at(a, i), p.kubelet
+	if x == nil {
+		x, s = b[i], p.podctl
+	}
+	if i == 0 || s.Ended.Sub(x.Steps[0].At) > takeover {
+		return false
+	}
+	for name, runs := range x.Containers {
+		p.cuts = append(p.cuts, slices.Repeat([]string{name}, len(runs))...)
+	}
+	return true
+}
+
+// cut reports whether the one that has no attempt i had no time for it: what ended the
+// container came before its twin's attempt would have.
+func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Duration) bool {
+	more, less, inLess, side := a, b, inB, p.podctl
+	if len(b) > len(a) {
+		more, less, inLess, side = b, a, inA, p.kubelet
+	}
+	if i == 0 {
+		return more[0].Steps[0].At.Add(slack).After(p.closing(inLess, side, until))
+	}
+	gap := more[i].Steps[0].At.Sub(ended(more[i-1]))
+	due := ended(less[i-1]).Add(gap)
+	return due.Add(spread(gap)).After(p.closing(inLess, side, until))
+}
+
+// cutShort reports whether both runs ended when they were told to stop, or shortly before,
+// earlier by no more than the one began later: the one may have ended by itself.
+func (p *comparing) cutShort(a, b, inA, inB *Attempt, until time.Duration) bool {
+	if methods(a) == methods(b) {
+		return false
+	}
+	drift := a.Steps[0].At.Sub(p.kubelet.Began) - b.Steps[0].At.Sub(p.podctl.Began)
+	near := func(x, in *Attempt, s *Side) bool { return p.closing(in, s, until).Sub(ended(x)) < slack+drift.Abs() }
+	return near(a, inA, p.kubelet) && near(b, inB, p.podctl)
+}
+
+// closing is when the containers of a sandbox were told to stop, or the recording ended.
+func (p *comparing) closing(sandbox *Attempt, s *Side, until time.Duration) time.Time {
+	end := s.Ended
+	if at := s.Began.Add(until); until > 0 && at.Before(end) {
+		end = at
+	}
+	for _, step := range sandbox.Steps {
+		if step.Method == "StopPodSandbox" && step.At.Before(end) {
+			end = step.At
+		}
+	}
+	for _, act := range p.pod.Acts[1:] {
+		if at := s.Began.Add(act.At); at.After(sandbox.Steps[0].At) && at.Before(end) {
+			end = at
+		}
+	}
+	return end
+}
+
+// ended is when an attempt ended: its exit, else its last call.
+func ended(a *Attempt) time.Time {
+	if !a.Exit.At.IsZero() {
+		return a.Exit.At
+	}
+	return a.Steps[len(a.Steps)-1].End
+}
