@@ -19,7 +19,11 @@ import (
 	"github.com/podctl/podctl/test/live"
 )
 
-var galleryOnly = flag.String("gallery.only", "", "regular expression of the pods of TestGallery")
+var (
+	galleryOnly = flag.String("gallery.only", "", "regular expression of the pods of TestGallery")
+	// galleryBatch is for a machine on which a pod takes minutes while forty start.
+	galleryBatch = flag.Int("gallery.batch", 100, "how many pods of TestGallery hang at once, at most")
+)
 
 // fault is a row of the gallery: something that is broken for a pod, and what podctl has to
 // say about it.
@@ -178,7 +182,9 @@ func (g *gallery) open(pods string) {
 			together = append(together, f)
 		}
 	}
-	g.hang(together)
+	for batch := range slices.Chunk(together, *galleryBatch) {
+		g.hang(batch)
+	}
 	for _, f := range alone {
 		g.hang([]fault{f})
 	}

@@ -23,9 +23,9 @@ var (
 	n    = flag.Int("twin.n", 40, "how many pods")
 	span = flag.Duration("twin.for", 2*time.Minute, "how long they are watched")
 	only = flag.String("twin.only", "", "run only these pods, separated by commas")
-	read = flag.String("twin.read", "", "compare what a file has that -twin.keep made")
+	read = flag.String("twin.read", "", "compare what this file has, which -twin.keep wrote")
 	page = flag.String("twin.page", "", "page whose row of the seed is written")
-	keep = flag.String("twin.keep", "", "directory of what was recorded")
+	keep = flag.String("twin.keep", "", "file to write what was recorded to")
 )
 
 func TestMain(m *testing.M) { live.Main(m) }
@@ -34,10 +34,6 @@ func TestMain(m *testing.M) { live.Main(m) }
 const warm = 12 * time.Second
 
 func TestTwin(t *testing.T) {
-	dir := *keep
-	if dir == "" {
-		dir = t.TempDir()
-	}
 	plan := NewPlan(*seed, *n, *span)
 	if *only != "" {
 		plan = plan.Only(strings.Split(*only, ",")...)
@@ -50,13 +46,14 @@ func TestTwin(t *testing.T) {
 		report(t, r.compare(plan))
 		return
 	}
+	dir := t.TempDir()
 	podctl := filepath.Join(dir, "podctl")
 	if err := live.Build(podctl, "./cmd/podctl"); err != nil {
 		t.Fatal(err)
 	}
 	r := record(t, dir, podctl, plan)
 	if *keep != "" {
-		r.write(t, filepath.Join(dir, "recorded.json"))
+		r.write(t, *keep)
 	}
 	c := r.compare(plan)
 	report(t, c)
@@ -110,7 +107,7 @@ func record(t *testing.T, dir, podctl string, plan Plan) *recorded {
 	}
 	nodes := []*node{startKubelet(t, dir, podctl, rules), startPodctl(t, dir, podctl, rules)}
 	time.Sleep(warm)
-	r := &recorded{Began: time.Now()}
+	r := &recorded{Began: time.Now(), Logs: map[string]string{}}
 	var play sync.WaitGroup
 	for i, n := range nodes {
 		play.Go(func() { n.play(plan, r.Began, nodes[0]) })
@@ -122,10 +119,8 @@ func record(t *testing.T, dir, podctl string, plan Plan) *recorded {
 		n.clear()
 		n.end()
 		r.Calls[i], r.Events[i], r.Names[i] = readCalls(t, n.calls), n.events(t), n.names
-		if *keep != "" {
-			text, _ := os.ReadFile(n.log)
-			_ = os.WriteFile(filepath.Join(dir, "kept-"+filepath.Base(n.log)), text, 0o600)
-		}
+		text, _ := os.ReadFile(n.log)
+		r.Logs[filepath.Base(n.log)] = string(text)
 	}
 	return r
 }
@@ -149,6 +144,7 @@ type recorded struct {
 	Statuses     [2]map[string][]Sample
 	Events       [2][]Event
 	Names        [2][]string
+	Logs         map[string]string // by file
 }
 
 func (r *recorded) write(t *testing.T, file string) {
