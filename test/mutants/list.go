@@ -60,3 +60,16 @@ var mutants = []mutant{
 	{"the PLEG's cache takes a status for new that is not", "internal/pleg/cache.go",
 		"e.unread = true", "e.unread = false"},
 }
+
+// unlikeKubelet are mistakes in what a runtime is asked, and when. A comparison with a kubelet
+// (test/twin) has to show each.
+var unlikeKubelet = []mutant{
+	{"skipped-hook", "internal/node/podsync/kill.go",
+		"hook != nil && left > 0 && k.m.beginHook(k.id)", "hook != nil && left < 0 && k.m.beginHook(k.id)"},
+	{"dropped-field", "internal/node/render/resources.go",
+		"r.OomScoreAdj = score", "_ = score"},
+	{"second-late", "internal/node/podsync/image.go",
+		"image, err := r.opt.Runtime.ImageStatus(ctx, name)", "time.Sleep(time.Second)\n\timage, err := r.opt.Runtime.ImageStatus(ctx, name)"},
+	{"restarted-success", "internal/node/podsync/restart.go",
+		"case v1.RestartPolicyOnFailure:\n\t\treturn exitCode != 0", "case v1.RestartPolicyOnFailure:\n\t\treturn true"},
+}

@@ -17,6 +17,7 @@ import (
 var (
 	most = flag.Int("seeds", 500, "seeds to play at most, of a mutant")
 	only = flag.String("only", "", "only mutants whose name matches this regular expression, without writing the page")
+	into = flag.String("build", "", "instead, build a podctl with each mistake that test/twin has to show into this directory")
 )
 
 const (
@@ -41,6 +42,9 @@ func run() error {
 	chosen, err := regexp.Compile(*only)
 	if err != nil {
 		return err
+	}
+	if *into != "" {
+		return buildUnlikeKubelet(root)
 	}
 	var rows strings.Builder
 	caught, played := 0, 0
@@ -67,6 +71,39 @@ func run() error {
 	text := fmt.Sprintf("%d of %d mutants are caught by the first %d seeds:\n\n| mutant | in | seeds until it is caught, and by which invariant |\n|---|---|---|\n%s",
 		caught, played, *most, rows.String())
 	return replace(filepath.Join(root, page), text)
+}
+
+// buildUnlikeKubelet builds a podctl with each of those mistakes, in a file of its name.
+func buildUnlikeKubelet(root string) error {
+	into, err := filepath.Abs(*into)
+	if err != nil {
+		return err
+	}
+	for _, m := range unlikeKubelet {
+		if err := m.build(root, "build", "-o", filepath.Join(into, m.name), "./cmd/podctl"); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// build runs a go command that builds something with the mutant.
+func (m mutant) build(root string, verb string, args ...string) error {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := m.overlay(root, dir)
+	if err != nil {
+		return err
+	}
+	build := exec.Command("go", append([]string{verb, "-overlay", overlay}, args...)...)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // moduleRoot is the directory of podctl's module, above this one's.
@@ -103,15 +140,9 @@ func (m mutant) count(root string) (result, error) {
 		return result{}, err
 	}
 	defer os.RemoveAll(dir)
-	overlay, err := m.overlay(root, dir)
-	if err != nil {
-		return result{}, err
-	}
 	began, program := time.Now(), filepath.Join(dir, "node.test")
-	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./internal/node")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		return result{}, fmt.Errorf("build: %w\n%s", err, out)
+	if err := m.build(root, "test", "-c", "-vet=off", "-o", program, "./internal/node"); err != nil {
+		return result{}, err
 	}
 	test := exec.Command(program, "-test.run=^TestSeeds$", "-test.v", "-test.timeout=0", fmt.Sprint("-seeds=", *most), "-seeds.shrink=false")
 	test.Dir = filepath.Join(root, "internal/node")

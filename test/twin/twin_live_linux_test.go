@@ -25,6 +25,7 @@ var (
 	only = flag.String("twin.only", "", "run only these pods, separated by commas")
 	read = flag.String("twin.read", "", "compare what this file has, which -twin.keep wrote")
 	page = flag.String("twin.page", "", "page whose row of the seed is written")
+	with = flag.String("twin.podctl", "", "the podctl to compare, instead of one that is built")
 	keep = flag.String("twin.keep", "", "file to write what was recorded to")
 )
 
@@ -47,9 +48,12 @@ func TestTwin(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	podctl := filepath.Join(dir, "podctl")
-	if err := live.Build(podctl, "./cmd/podctl"); err != nil {
-		t.Fatal(err)
+	podctl := *with
+	if podctl == "" {
+		podctl = filepath.Join(dir, "podctl")
+		if err := live.Build(podctl, "./cmd/podctl"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r := record(t, dir, podctl, plan)
 	if *keep != "" {
