@@ -73,7 +73,7 @@ spec:
           mkdir /tmp/www; echo %[1]s > /tmp/www/index.html
           httpd -p %[3]d -h /tmp/www
           for a in %[4]s; do
-            until [ "$(wget -T 2 -qO- http://$a)" = "${a%%%%[.:]*}" ]; do sleep 1; done
+            until [ "$(wget -qO- http://$a)" = "${a%%%%[.:]*}" ]; do sleep 1; done
           done
           touch /tmp/ready
           while true; do sleep 1d & wait; done
@@ -218,12 +218,12 @@ func (p *servicesPlace) reach(t *testing.T) {
 		got := ""
 		eventually(t, fmt.Sprintf("%s answers %s", c.url, c.from), func() bool {
 			if got = served(c.url); c.from != "" {
-				got = p.in(c.from, "wget", "-T", "2", "-qO-", c.url)
+				got = p.in(c.from, "wget", "-qO-", c.url)
 			}
 			return got == "frontend\n"
 		}, func() string { return got })
 	}
-	if out := p.in("loadgenerator", "wget", "-T", "5", "-qO-", "http://nothing"); !strings.Contains(out, "refused") {
+	if out := p.in("loadgenerator", "wget", "-qO-", "http://nothing"); !strings.Contains(out, "refused") {
 		t.Errorf("a Service without endpoints does not refuse: %s", out)
 	}
 }
