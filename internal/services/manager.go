@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/netip"
@@ -38,6 +39,8 @@ type View struct {
 	Problem string `json:"problem,omitempty"`
 	// Table is what the process serves, or would.
 	Table []Service `json:"table"`
+	// Unheard are other processes that have not answered this one yet, so that Table misses them.
+	Unheard []string `json:"unheard,omitempty"`
 }
 
 // Backend serves Services: a Host.
@@ -57,8 +60,8 @@ type Options struct {
 	Node string
 	// Pods returns the pods of this process, trimmed.
 	Pods func() []*v1.Pod
-	// Peers returns the views of the host's other podctl processes; one that does not answer is left out.
-	Peers func(context.Context) []View
+	// Others returns the host's other podctl processes that live, by a key that is unique among them.
+	Others func() (map[string]Process, error)
 	// Warn is told why Services are not served, once for each reason. It must not block.
 	Warn func(error)
 	Log  *slog.Logger
@@ -67,7 +70,8 @@ type Options struct {
 // Manager makes the Services of one podctl process served, by itself or by another process. Make one with
 // NewManager. It is safe for concurrent use.
 type Manager struct {
-	o Options
+	o      Options
+	others *others
 
 	mu      sync.Mutex
 	alloc   Allocator
@@ -87,7 +91,7 @@ type Manager struct {
 
 // NewManager returns a manager without Services.
 func NewManager(o Options) *Manager {
-	return &Manager{o: o, alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
+	return &Manager{o: o, others: newOthers(o.Others, o.Log), alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
 }
 
 // Set replaces the Services and EndpointSlices of a source. It returns the objects with the addresses of
@@ -188,6 +192,7 @@ func (m *Manager) View() View {
 	defer m.mu.Unlock()
 	v := View{Input: m.own(), Serving: m.serving, Problem: m.problem, Table: m.table}
 	v.Pods = pods
+	_, v.Unheard = m.others.views()
 	if !m.serving {
 		v.Table = Build([]Input{v.Input}, m.o.Range, m.o.Node)
 	}
@@ -233,7 +238,9 @@ func (m *Manager) update(ctx context.Context) {
 	}
 	input.Pods = m.o.Pods()
 	inputs, namespaces := []Input{input}, map[string]bool{}
-	for _, v := range m.o.Peers(ctx) {
+	m.others.ask(ctx)
+	views, _ := m.others.views()
+	for _, v := range views {
 		inputs = append(inputs, v.Input)
 	}
 	services := 0
@@ -269,15 +276,23 @@ func (m *Manager) update(ctx context.Context) {
 
 // findServer looks whether a process that this one sees serves: only such a process knows its Services.
 func (m *Manager) findServer(ctx context.Context) {
-	seen := slices.ContainsFunc(m.o.Peers(ctx), func(v View) bool { return v.Serving })
+	m.others.ask(ctx)
+	views, unheard := m.others.views()
+	problem := ""
+	switch {
+	case slices.ContainsFunc(views, func(v View) bool { return v.Serving }):
+	case len(unheard) > 0:
+		problem = fmt.Sprintf("port 53 of %s is bound, perhaps by podctl %q, which does not answer", DNSAddress, unheard[0])
+	default:
+		problem = "port 53 of " + DNSAddress + " is bound by a process that is no podctl of this run directory"
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.serving || seen == (m.problem == "") {
+	if m.serving || m.problem == problem {
 		return
 	}
-	if m.problem = ""; !seen {
-		m.problem = "port 53 of " + DNSAddress + " is bound by a process that is no podctl of this run directory"
-		m.o.Warn(errors.New(m.problem))
+	if m.problem = problem; problem != "" {
+		m.o.Warn(errors.New(problem))
 	}
 }
 

@@ -50,11 +50,16 @@ func (b *backend) Stop(keep bool) error {
 	return nil
 }
 
-func manager(b *backend, peers func() []View) *Manager {
+func manager(b *backend, others func() map[string]Process) *Manager {
 	return NewManager(Options{
 		Range: DefaultRange, Backend: b, Pods: func() []*v1.Pod { return nil }, Log: slog.New(slog.DiscardHandler),
-		Peers: func(context.Context) []View { return peers() }, Warn: func(err error) { b.warned = append(b.warned, err.Error()) },
+		Others: func() (map[string]Process, error) { return others(), nil }, Warn: func(err error) { b.warned = append(b.warned, err.Error()) },
 	})
+}
+
+// answering is a process that answers with a view.
+func answering(view func() View) map[string]Process {
+	return map[string]Process{"/run/p.sock": {Name: "p", Ask: func(context.Context) (View, error) { return view(), nil }}}
 }
 
 // TestOneProcessServesForAll: the other one takes over when it ends, and nothing is served without Services.
@@ -63,8 +68,8 @@ func TestOneProcessServesForAll(t *testing.T) {
 		k := &kernel{}
 		b1, b2 := &backend{kernel: k}, &backend{kernel: k}
 		var m1, m2 *Manager
-		m1 = manager(b1, func() []View { return []View{m2.View()} })
-		m2 = manager(b2, func() []View { return []View{m1.View()} })
+		m1 = manager(b1, func() map[string]Process { return answering(func() View { return m2.View() }) })
+		m2 = manager(b2, func() map[string]Process { return answering(func() View { return m1.View() }) })
 		ctx, cancel := context.WithCancel(t.Context())
 		ctx1, end1 := context.WithCancel(ctx)
 		go m1.Run(ctx1)
@@ -100,7 +105,7 @@ func TestOneProcessServesForAll(t *testing.T) {
 func TestUnservedServicesChangeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &backend{kernel: &kernel{}, err: errors.New("nft is not installed")}
-		m := manager(b, func() []View { return nil })
+		m := manager(b, func() map[string]Process { return nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		go m.Run(ctx)
 		if o := m.Set(ctx, "a", objectsOf(service("web"))); len(o.Services) != 0 || m.DNS() != "" || m.View().Problem != "nft is not installed" {
@@ -126,7 +131,7 @@ func TestUnservedServicesChangeNothing(t *testing.T) {
 // TestServerThatIsNotSeenIsSaid: another run directory's podctl, or another program, has the address.
 func TestServerThatIsNotSeenIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := manager(&backend{kernel: &kernel{server: &backend{}}}, func() []View { return []View{{}} })
+		m := manager(&backend{kernel: &kernel{server: &backend{}}}, func() map[string]Process { return answering(func() View { return View{} }) })
 		ctx, cancel := context.WithCancel(t.Context())
 		go m.Run(ctx)
 		m.Set(ctx, "a", objectsOf(service("web")))

@@ -20,6 +20,8 @@ type Input struct {
 	Services []*v1.Service                `json:"services"`
 	Slices   []*discoveryv1.EndpointSlice `json:"slices"`
 	Pods     []*v1.Pod                    `json:"pods"`
+	// Stale is why this may not be so any more; "" if it is.
+	Stale string `json:"-"`
 }
 
 // Service is a Service as it is served.
@@ -34,6 +36,7 @@ type Service struct {
 	Affinity     int32          `json:"affinity,omitempty"`     // seconds for which a client stays with its endpoint
 	Note         string         `json:"note,omitempty"`         // why nothing answers
 	Problem      string         `json:"problem,omitempty"`      // why it is not served
+	Stale        string         `json:"stale,omitempty"`        // why some of this may not be so any more
 }
 
 // Port is one port of a Service.
@@ -99,6 +102,12 @@ func Build(inputs []Input, in netip.Prefix, node string) []Service {
 			built.Endpoints = endpointsOf(s, pods, slicesOf, node)
 			if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
 				built.Note = whyNone(s, built.Endpoints, pods)
+			}
+			built.Stale = i.Stale
+			for _, other := range inputs {
+				if built.Stale == "" && other.Stale != "" && len(endpointsOf(s, other.Pods, other.Slices, node)) > 0 {
+					built.Stale = other.Stale
+				}
 			}
 			all = append(all, built)
 		}

@@ -27,18 +27,13 @@ func (s *Session) newServices(p host.Paths) *services.Manager {
 		o.Backend = services.NewHost(o.Range, s.resolvers, s.opts.Log)
 	}
 	runDir, own := filepath.Dir(p.Locks), control.Path(p.Locks, s.opts.Instance)
-	o.Peers = func(ctx context.Context) []services.View {
+	o.Others = func() (map[string]services.Process, error) {
 		clients, err := FindPeers(runDir, own)
-		if err != nil {
-			s.opts.Log.Warn("Services of other podctl processes are not served", "err", err)
+		all := map[string]services.Process{}
+		for socket, c := range clients {
+			all[socket] = services.Process{Name: c.Instance(), Ask: c.Services}
 		}
-		var all []services.View
-		for _, c := range clients {
-			if v, err := c.Services(ctx); err == nil { // else it starts or ends
-				all = append(all, v)
-			}
-		}
-		return all
+		return all, err
 	}
 	m := services.NewManager(o)
 	s.onClose(func() error { return m.Close(s.Node != nil && s.Alive() > 0) })

@@ -85,8 +85,10 @@ func serviceItem(s services.Service) output.Item {
 	if s.Problem != "" {
 		item.Notes = append(item.Notes, "not served: "+s.Problem)
 	}
-	if s.Note != "" {
-		item.Notes = append(item.Notes, s.Note)
+	for _, note := range []string{s.Note, s.Stale} {
+		if note != "" {
+			item.Notes = append(item.Notes, note)
+		}
 	}
 	return item
 }

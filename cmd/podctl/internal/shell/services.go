@@ -6,11 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/serve/daemon"
 	"github.com/podctl/podctl/internal/services"
 	"github.com/podctl/podctl/internal/sys/hint"
@@ -27,16 +33,11 @@ func ReadServices(ctx context.Context, g Globals) (all []services.Service, err e
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no podctl process has been there
 		return nil, err
 	}
-	var views []services.View
-	var errs []error
-	for _, c := range clients {
-		v, err := c.Services(ctx)
-		if errs = append(errs, err); err == nil {
-			views = append(views, v)
-		}
-	}
-	if i := slices.IndexFunc(views, func(v services.View) bool { return v.Serving }); i > 0 {
+	views, failed := askForServices(ctx, clients)
+	if i := slices.IndexFunc(views, func(v services.View) bool { return v.Serving }); i >= 0 {
 		views[0], views[i] = views[i], views[0]
+		// What a process said last that does not answer is in the table of the one that serves.
+		maps.DeleteFunc(failed, func(name string, _ error) bool { return !slices.Contains(views[0].Unheard, name) })
 	}
 	seen := map[string]bool{}
 	for _, v := range views {
@@ -48,7 +49,35 @@ func ReadServices(ctx context.Context, g Globals) (all []services.Service, err e
 			}
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, errors.Join(slices.Collect(maps.Values(failed))...)
+}
+
+// servicesTimeout bounds the answers of all podctl processes, which come from memory.
+const servicesTimeout = 2 * time.Second
+
+// askForServices asks the processes at the same time. It returns the answers, and the errors by instance.
+func askForServices(ctx context.Context, clients map[string]*control.Client) (views []services.View, failed map[string]error) {
+	ctx, cancel := context.WithTimeout(ctx, servicesTimeout)
+	defer cancel()
+	failed = map[string]error{}
+	var mu sync.Mutex
+	var asking errgroup.Group
+	asking.SetLimit(32)
+	for _, c := range clients {
+		asking.Go(func() error {
+			v, err := c.Services(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed[c.Instance()] = err
+			} else {
+				views = append(views, v)
+			}
+			return nil
+		})
+	}
+	_ = asking.Wait() // returns no error
+	return views, failed
 }
 
 // throughServices replaces the words that name a Service, svc/[NAMESPACE/]NAME, by the pods behind it: all that
