@@ -13,7 +13,8 @@
 // which ends with its process. The others try again each second.
 //
 // The process that serves owns the nftables table TableName and DNSAddress on the loopback
-// interface; what a killed one has left there is replaced by the next, or removed by Remove.
+// interface; what a killed one has left there is replaced by the next, or removed by Remove. Of
+// other processes the last answer counts, also after their exit while their pods run.
 // Nothing else of the machine's network is changed.
 //
 // Only Manager and Host block. Differs from Kubernetes in: one machine and IPv4; the address is a

@@ -45,7 +45,7 @@ func NewHost(in netip.Prefix, resolvers func() []string, log *slog.Logger) *Host
 	return &Host{in: in, server: NewServer(resolvers, log), log: log}
 }
 
-// Start begins to serve no Services, or returns ErrServedElsewhere, or why Services cannot be served here.
+// Start implements Backend. What another process has left in the table stays until Apply replaces it.
 func (h *Host) Start(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, nftTimeout)
 	defer cancel()
@@ -70,9 +70,6 @@ func (h *Host) Start(ctx context.Context) (err error) {
 		return err
 	}
 	h.rules = &Rules{Range: h.in, BridgeFiltered: strings.TrimSpace(string(filtered)) == "1"}
-	if err := h.apply(ctx, nil); err != nil {
-		return err
-	}
 	h.server.Serve(udp, tcp)
 	return nil
 }
@@ -147,9 +144,9 @@ func (h *Host) Stop(keep bool) (err error) {
 	return err
 }
 
-// Remove removes what a killed podctl has left, and reports whether there was something. It is left
+// Remove removes what a killed podctl has left, with its StateFile, and reports whether there was something. It is left
 // alone where a podctl serves.
-func Remove(ctx context.Context, dryRun bool) (removed bool, err error) {
+func Remove(ctx context.Context, state string, dryRun bool) (removed bool, err error) {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return false, err
@@ -181,7 +178,7 @@ func Remove(ctx context.Context, dryRun bool) (removed bool, err error) {
 	case dryRun && hadAddress:
 		return true, nil
 	case err == nil && !dryRun:
-		err = deleteTable(ctx, nft)
+		err = errors.Join(deleteTable(ctx, nft), removeState(state))
 	}
 	return true, errors.Join(err, removeAddress())
 }

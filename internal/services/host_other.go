@@ -25,4 +25,4 @@ func (*Host) Apply(context.Context, []Service, []string) error { return errors.E
 func (*Host) Stop(bool) error { return nil }
 
 // Remove finds nothing.
-func Remove(context.Context, bool) (bool, error) { return false, nil }
+func Remove(context.Context, string, bool) (bool, error) { return false, nil }

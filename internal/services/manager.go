@@ -35,6 +35,8 @@ type View struct {
 	Input
 	// Serving: the process serves Table for all processes.
 	Serving bool `json:"serving"`
+	// Settled: the process has adopted its pods.
+	Settled bool `json:"settled"`
 	// Problem is why its Services are not served; "" if they are, by this process or another one.
 	Problem string `json:"problem,omitempty"`
 	// Table is what the process serves, or would.
@@ -45,6 +47,7 @@ type View struct {
 
 // Backend serves Services: a Host.
 type Backend interface {
+	// Start begins to serve, or returns ErrServedElsewhere, or why it cannot.
 	Start(ctx context.Context) error
 	Apply(ctx context.Context, all []Service, namespaces []string) error
 	Stop(keep bool) error
@@ -60,8 +63,17 @@ type Options struct {
 	Node string
 	// Pods returns the pods of this process, trimmed.
 	Pods func() []*v1.Pod
-	// Others returns the host's other podctl processes that live, by a key that is unique among them.
+	// Instance is the name of this process, and Socket the path of its control socket: processes of one
+	// directory use one runtime.
+	Instance, Socket string
+	// Others returns the host's other podctl processes that live, by their control sockets.
 	Others func() (map[string]Process, error)
+	// Running returns the pods, of any process, of which the runtime has running containers; nil before it was asked.
+	Running func() map[types.UID]bool
+	// Settled reports whether Pods are all that this process owns: it may have just started.
+	Settled func() bool
+	// State is the path of StateFile.
+	State string
 	// Warn is told why Services are not served, once for each reason. It must not block.
 	Warn func(error)
 	Log  *slog.Logger
@@ -91,7 +103,7 @@ type Manager struct {
 
 // NewManager returns a manager without Services.
 func NewManager(o Options) *Manager {
-	return &Manager{o: o, others: newOthers(o.Others, o.Log), alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
+	return &Manager{o: o, others: newOthers(o), alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
 }
 
 // Set replaces the Services and EndpointSlices of a source. It returns the objects with the addresses of
@@ -156,6 +168,9 @@ func (m *Manager) start(ctx context.Context) {
 	switch {
 	case err == nil:
 		m.serving, m.problem, m.applied = true, "", nil
+		m.others.load(m.o.State)
+		inputs, _, _ := m.others.inputs(m.own())
+		m.apply(ctx, inputs)
 	case errors.Is(err, ErrServedElsewhere):
 		m.elsewhere = true
 	default:
@@ -190,9 +205,9 @@ func (m *Manager) View() View {
 	pods := m.o.Pods()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v := View{Input: m.own(), Serving: m.serving, Problem: m.problem, Table: m.table}
+	v := View{Input: m.own(), Serving: m.serving, Settled: m.o.Settled(), Problem: m.problem, Table: m.table}
 	v.Pods = pods
-	_, v.Unheard = m.others.views()
+	_, _, v.Unheard = m.others.inputs(Input{})
 	if !m.serving {
 		v.Table = Build([]Input{v.Input}, m.o.Range, m.o.Node)
 	}
@@ -237,29 +252,29 @@ func (m *Manager) update(ctx context.Context) {
 		return
 	}
 	input.Pods = m.o.Pods()
-	inputs, namespaces := []Input{input}, map[string]bool{}
 	m.others.ask(ctx)
-	views, _ := m.others.views()
-	for _, v := range views {
-		inputs = append(inputs, v.Input)
+	inputs, _, _ := m.others.inputs(input)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Services) > 0 }) {
+		m.serving, m.table = false, nil
+		if err := m.stop(false); err != nil {
+			m.o.Log.Warn("stop serving Services", "err", err)
+		}
+		return
 	}
-	services := 0
+	m.apply(ctx, inputs)
+}
+
+// apply serves what processes contribute, this one first. m.mu is held.
+func (m *Manager) apply(ctx context.Context, inputs []Input) {
+	namespaces := map[string]bool{}
 	for _, i := range inputs {
-		services += len(i.Services)
 		for _, p := range i.Pods {
 			namespaces[p.Namespace] = true
 		}
 	}
 	table, named := Build(inputs, m.o.Range, m.o.Node), slices.Sorted(maps.Keys(namespaces))
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if services == 0 {
-		m.serving, m.table = false, nil
-		if err := m.o.Backend.Stop(false); err != nil {
-			m.o.Log.Warn("stop serving Services", "err", err)
-		}
-		return
-	}
 	m.table = table
 	if m.applied != nil && reflect.DeepEqual(m.applied, table) && slices.Equal(m.namespaces, named) {
 		return
@@ -272,12 +287,13 @@ func (m *Manager) update(ctx context.Context) {
 		return
 	}
 	m.problem, m.applied, m.namespaces = "", table, named
+	m.others.save(m.o.State, &other{Name: m.o.Instance, Last: View{Input: inputs[0]}, At: time.Now()})
 }
 
 // findServer looks whether a process that this one sees serves: only such a process knows its Services.
 func (m *Manager) findServer(ctx context.Context) {
 	m.others.ask(ctx)
-	views, unheard := m.others.views()
+	_, views, unheard := m.others.inputs(Input{})
 	problem := ""
 	switch {
 	case slices.ContainsFunc(views, func(v View) bool { return v.Serving }):
@@ -296,7 +312,7 @@ func (m *Manager) findServer(ctx context.Context) {
 	}
 }
 
-// Close ends serving; keep leaves the rules for pods that go on running.
+// Close ends serving; keep leaves the rules for pods of this process that go on running.
 func (m *Manager) Close(keep bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -304,5 +320,14 @@ func (m *Manager) Close(keep bool) error {
 		return nil
 	}
 	m.serving = false
-	return m.o.Backend.Stop(keep)
+	inputs, _, _ := m.others.inputs(Input{})
+	return m.stop(keep || slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Pods) > 0 }))
+}
+
+func (m *Manager) stop(keep bool) error {
+	err := m.o.Backend.Stop(keep)
+	if !keep {
+		err = errors.Join(err, removeState(m.o.State))
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -50,9 +52,12 @@ func (b *backend) Stop(keep bool) error {
 	return nil
 }
 
-func manager(b *backend, others func() map[string]Process) *Manager {
+var discard = slog.New(slog.DiscardHandler)
+
+func manager(t *testing.T, b *backend, others func() map[string]Process) *Manager {
 	return NewManager(Options{
-		Range: DefaultRange, Backend: b, Pods: func() []*v1.Pod { return nil }, Log: slog.New(slog.DiscardHandler),
+		Range: DefaultRange, Backend: b, Pods: func() []*v1.Pod { return nil }, Log: discard, Socket: "/run/own.sock", State: filepath.Join(t.TempDir(), "state"),
+		Running: func() map[types.UID]bool { return map[types.UID]bool{} }, Settled: func() bool { return true },
 		Others: func() (map[string]Process, error) { return others(), nil }, Warn: func(err error) { b.warned = append(b.warned, err.Error()) },
 	})
 }
@@ -68,8 +73,8 @@ func TestOneProcessServesForAll(t *testing.T) {
 		k := &kernel{}
 		b1, b2 := &backend{kernel: k}, &backend{kernel: k}
 		var m1, m2 *Manager
-		m1 = manager(b1, func() map[string]Process { return answering(func() View { return m2.View() }) })
-		m2 = manager(b2, func() map[string]Process { return answering(func() View { return m1.View() }) })
+		m1 = manager(t, b1, func() map[string]Process { return answering(func() View { return m2.View() }) })
+		m2 = manager(t, b2, func() map[string]Process { return answering(func() View { return m1.View() }) })
 		ctx, cancel := context.WithCancel(t.Context())
 		ctx1, end1 := context.WithCancel(ctx)
 		go m1.Run(ctx1)
@@ -105,7 +110,7 @@ func TestOneProcessServesForAll(t *testing.T) {
 func TestUnservedServicesChangeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &backend{kernel: &kernel{}, err: errors.New("nft is not installed")}
-		m := manager(b, func() map[string]Process { return nil })
+		m := manager(t, b, func() map[string]Process { return nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		go m.Run(ctx)
 		if o := m.Set(ctx, "a", objectsOf(service("web"))); len(o.Services) != 0 || m.DNS() != "" || m.View().Problem != "nft is not installed" {
@@ -131,7 +136,7 @@ func TestUnservedServicesChangeNothing(t *testing.T) {
 // TestServerThatIsNotSeenIsSaid: another run directory's podctl, or another program, has the address.
 func TestServerThatIsNotSeenIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := manager(&backend{kernel: &kernel{server: &backend{}}}, func() map[string]Process { return answering(func() View { return View{} }) })
+		m := manager(t, &backend{kernel: &kernel{server: &backend{}}}, func() map[string]Process { return answering(func() View { return View{} }) })
 		ctx, cancel := context.WithCancel(t.Context())
 		go m.Run(ctx)
 		m.Set(ctx, "a", objectsOf(service("web")))

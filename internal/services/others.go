@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Process is another podctl process that lives.
@@ -25,14 +29,19 @@ const (
 	// askWait is how long an update waits for a process that answered the last time. One that did not
 	// answer delays nothing.
 	askWait = 500 * time.Millisecond
+	// adoptionWait is how long the last answer of a process counts that has restarted.
+	adoptionWait = 30 * time.Second
 )
 
-// others knows the last answer of each podctl process that lives: the pods of a suspended process run on.
-// It is safe for concurrent use.
+// others knows the last answer of each other podctl process: the pods of a suspended one run on, and so may
+// those of one that has exited. It is safe for concurrent use.
 type others struct {
-	// find returns the other processes, by a key that is unique among them.
+	// find returns the other processes that live, by their control sockets. own is that of this one.
 	find func() (map[string]Process, error)
-	log  *slog.Logger
+	own  string
+	// running returns the pods of which the runtime has running containers; nil before it was asked.
+	running func() map[types.UID]bool
+	log     *slog.Logger
 	// slots bounds how many are asked at a time.
 	slots chan struct{}
 
@@ -40,40 +49,47 @@ type others struct {
 	known map[string]*other
 }
 
-// other is one process.
+// other is one process. What is exported is in the state file.
 type other struct {
-	name string
-	// view is its answer at the time at, which is zero before the first.
-	view View
-	at   time.Time
+	Name string `json:"name"`
+	// Last is its answer at the time At, which is zero before the first.
+	Last View      `json:"last"`
+	At   time.Time `json:"at"`
+
 	// asking ends when it has answered; nil while it is not asked.
 	asking chan struct{}
-	// silent: it did not answer the last time, or has not yet.
-	silent bool
+	// silent: it did not answer the last time, or has not yet. exited: it does not live.
+	silent, exited bool
 }
 
-func newOthers(find func() (map[string]Process, error), log *slog.Logger) *others {
-	return &others{find: find, log: log, slots: make(chan struct{}, askAtOnce), known: map[string]*other{}}
+func newOthers(o Options) *others {
+	return &others{find: o.Others, own: o.Socket, running: o.Running, log: o.Log, slots: make(chan struct{}, askAtOnce), known: map[string]*other{}}
 }
 
-// ask asks all processes, and forgets those that have exited. It returns before those have answered that
-// did not answer the last time.
+// ask asks all processes, and forgets those of other runtimes that have exited: whether their pods run is not
+// known. It returns before those have answered that did not answer the last time.
 func (o *others) ask(ctx context.Context) {
 	found, err := o.find()
 	if err != nil {
 		o.log.Warn("other podctl processes are not found: their Services are those of their last answers", "err", err)
 	}
 	o.mu.Lock()
-	if err == nil {
-		maps.DeleteFunc(o.known, func(key string, _ *other) bool { _, lives := found[key]; return !lives })
+	for key, k := range o.known {
+		if _, lives := found[key]; !lives && err == nil {
+			k.exited = true
+			if k.At.IsZero() || filepath.Dir(key) != filepath.Dir(o.own) {
+				delete(o.known, key)
+			}
+		}
 	}
 	var waits []*other
 	for key, p := range found {
 		k := o.known[key]
 		if k == nil {
-			k = &other{name: p.Name}
+			k = &other{Name: p.Name}
 			o.known[key] = k
 		}
+		k.exited = false
 		if k.asking == nil {
 			k.asking = make(chan struct{})
 			go o.askOne(ctx, k, p)
@@ -113,29 +129,67 @@ func (o *others) askOne(ctx context.Context, k *other, p Process) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if k.silent = err != nil; err == nil {
-		k.view, k.at = v, time.Now()
+	// A process that has restarted adopts its pods first.
+	restarted := k.Last.Settled && !v.Settled && time.Since(k.At) < adoptionWait
+	if k.silent = err != nil || restarted; !k.silent {
+		k.Last, k.At = v, time.Now()
 	}
 	close(k.asking)
 	k.asking = nil
 }
 
-// views returns the last answers, by the processes' keys, and who has never answered. What a process said that
-// does not answer now is stale.
-func (o *others) views() (all []View, unheard []string) {
+func (k *other) stale() string {
+	return fmt.Sprintf("podctl %q does not answer: what it said at %s counts", k.Name, k.At.Format(time.TimeOnly))
+}
+
+// inputs returns what the processes contribute, own first, and views the last answers of those that live, and
+// who has never answered. What a process said that does not answer is stale. Of one that has exited the pods
+// count that run and that no other process has, and while there is one its Services of which no other process has one.
+func (o *others) inputs(own Input) (all []Input, views []View, unheard []string) {
+	all = []Input{own}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(o.known)) {
-		k := o.known[key]
-		if k.at.IsZero() {
-			unheard = append(unheard, k.name)
-			continue
+		switch k := o.known[key]; {
+		case k.exited:
+		case k.At.IsZero():
+			unheard = append(unheard, k.Name)
+		default:
+			v := k.Last
+			if k.silent {
+				v.Stale = k.stale()
+			}
+			views, all = append(views, v), append(all, v.Input)
 		}
-		v := k.view
-		if k.silent {
-			v.Stale = fmt.Sprintf("podctl %q does not answer: what it said at %s counts", k.name, k.at.Format(time.TimeOnly))
-		}
-		all = append(all, v)
 	}
-	return all, unheard
+	running := o.running()
+	for _, key := range slices.Sorted(maps.Keys(o.known)) {
+		if k := o.known[key]; k.exited {
+			in := k.Last.without(all)
+			in.Stale = k.stale()
+			in.Pods = slices.DeleteFunc(in.Pods, func(p *v1.Pod) bool { return running != nil && !running[p.UID] })
+			if len(in.Pods) > 0 {
+				all = append(all, in)
+			} else if running != nil {
+				delete(o.known, key)
+			}
+		}
+	}
+	return all, views, unheard
+}
+
+// without returns the input without the Services that others have, and the pods of which they have an address.
+func (i Input) without(others []Input) Input {
+	services, pods := map[string]bool{}, map[types.UID]bool{}
+	for _, other := range others {
+		for _, s := range other.Services {
+			services[s.Namespace+"/"+s.Name] = true
+		}
+		for _, p := range other.Pods {
+			pods[p.UID] = addressOf(p) != ""
+		}
+	}
+	i.Services = slices.DeleteFunc(slices.Clone(i.Services), func(s *v1.Service) bool { return services[s.Namespace+"/"+s.Name] })
+	i.Pods = slices.DeleteFunc(slices.Clone(i.Pods), func(p *v1.Pod) bool { return pods[p.UID] })
+	return i
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // suspended is a process of one Service with a ready pod, which answers while it is not suspended.
@@ -33,7 +34,7 @@ func TestSuspendedProcessKeepsItsServices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, p := &backend{kernel: &kernel{}}, &suspended{}
 		living := map[string]Process{"/run/db.sock": p.process("db")}
-		m := manager(b, func() map[string]Process { return living })
+		m := manager(t, b, func() map[string]Process { return living })
 		ctx, cancel := context.WithCancel(t.Context())
 		go m.Run(ctx)
 		m.Set(ctx, "a", objectsOf(service("web", func(s *v1.Service) { s.Spec.ClusterIP = "10.96.1.2" })))
@@ -87,10 +88,10 @@ func TestProcessesAreAskedAtTheSameTime(t *testing.T) {
 				return View{}, nil
 			}}
 		}
-		o := newOthers(func() (map[string]Process, error) { return living, nil }, nil)
+		o := newOthers(Options{Others: func() (map[string]Process, error) { return living, nil }, Running: func() map[types.UID]bool { return nil }})
 		begin := time.Now()
 		o.ask(t.Context())
-		views, unheard := o.views()
+		_, views, unheard := o.inputs(Input{})
 		if d := time.Since(begin); len(views) != len(living) || len(unheard) != 0 || d != 200*time.Millisecond || most != askAtOnce {
 			t.Errorf("%d answers after %v, at most %d at a time", len(views), d, most)
 		}
@@ -102,7 +103,7 @@ func TestServerThatDoesNotAnswerMayServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &suspended{}
 		p.stopped.Store(true)
-		m := manager(&backend{kernel: &kernel{server: &backend{}}}, func() map[string]Process { return map[string]Process{"x": p.process("db")} })
+		m := manager(t, &backend{kernel: &kernel{server: &backend{}}}, func() map[string]Process { return map[string]Process{"x": p.process("db")} })
 		ctx, cancel := context.WithCancel(t.Context())
 		go m.Run(ctx)
 		m.Set(ctx, "a", objectsOf(service("web")))

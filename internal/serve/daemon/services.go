@@ -4,9 +4,11 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/host"
@@ -35,6 +37,9 @@ func (s *Session) newServices(p host.Paths) *services.Manager {
 		}
 		return all, err
 	}
+	o.Instance, o.Socket, o.State = s.opts.Instance, own, services.StateFile(runDir)
+	o.Settled = func() bool { return s.Node.Settled() }
+	o.Running = s.runningPods
 	m := services.NewManager(o)
 	s.onClose(func() error { return m.Close(s.Node != nil && s.Alive() > 0) })
 	return m
@@ -63,6 +68,21 @@ func (s *Session) servicePods() []*v1.Pod {
 		pods = append(pods, services.Trim(&p))
 	}
 	return pods
+}
+
+// runningPods are the pods of the runtime of which a container runs, nil before the first relist.
+func (s *Session) runningPods() map[types.UID]bool {
+	if s.Node == nil {
+		return nil
+	}
+	if h, _ := s.Node.PLEG(); h.LastRelist.IsZero() {
+		return nil
+	}
+	running := map[types.UID]bool{}
+	for _, p := range s.Node.RuntimePods() {
+		running[p.UID] = slices.ContainsFunc(p.Containers, func(c *pod.Container) bool { return c.State == pod.Running })
+	}
+	return running
 }
 
 // Set is that of the node; the Services among the objects are served before a pod starts.
