@@ -112,7 +112,7 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 		n.devices.restore(d.Pod, listed)
 	}
 	stoppedBefore := mode == lifecycle.StayStopped && !slices.ContainsFunc(listed, func(p *pod.Pod) bool { return p.UID == d.UID() && p.MayBeRunning() })
-	started := n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: rec.RecordedEnd(d.Pod), StopNext: stopNext}, rec, stoppedBefore)
+	started := n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: rec.WithStatus(d.Pod), StopNext: stopNext}, rec, stoppedBefore)
 	if started && mode == lifecycle.New {
 		n.opts.Observer.Admitted(d.Pod)
 	}

@@ -105,6 +105,39 @@ func TestReadinessSetsConditionOnly(t *testing.T) {
 	})
 }
 
+// TestAdoptedPodIsAsReadyAsItWas: until its probe has a result, as a kubelet has it from the API server.
+func TestAdoptedPodIsAsReadyAsItWas(t *testing.T) {
+	for name, wasReady := range map[string]bool{"ready": true, "not ready": false} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				web := probedYAML("web", `readinessProbe: {exec: {command: [test, -e, /ready]}, periodSeconds: 1, failureThreshold: 30}`)
+				p := w.podctl("run-a", web)
+				p.until("web", "running", unready)
+				p.exec("touch /ready")
+				first := p.until("web", "ready", ready)
+				since := conditionOf(&first.Status, v1.PodReady).LastTransitionTime
+				if !wasReady {
+					p.exec("rm /ready")
+					p.until("web", "not ready", unready)
+				}
+				time.Sleep(time.Minute)
+				p.exec("rm -f /ready")
+				p.kill()
+				p = w.podctl("run-b", web)
+				i := p.until("web", "adopted", func(i Info) bool { return i.Status.Phase == v1.PodRunning })
+				if c := conditionOf(&i.Status, v1.PodReady); i.Ready() != wasReady || wasReady && !c.LastTransitionTime.Equal(&since) {
+					t.Errorf("%+v, want ready %v since %v", c, wasReady, since)
+				}
+				p.until("web", "not ready by its probe", unready)
+				if got := w.calls("StopContainer"); len(got) > 0 {
+					t.Errorf("calls: %v", got)
+				}
+				p.drain()
+			})
+		})
+	}
+}
+
 func TestFailedLivenessRestartsWithProbeGrace(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		p := w.podctl("run-a", probedYAML("web",

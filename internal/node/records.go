@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -112,6 +113,25 @@ func (r *records) updateTerminated(uid types.UID, s v1.PodStatus) {
 		}
 		rec.SetTerminated(&s)
 		return true
+	})
+}
+
+// updateReady records whether a pod is ready whose readiness is probed, when that changes: a kubelet has it from
+// the API server.
+func (r *records) updateReady(p *v1.Pod, s v1.PodStatus) {
+	probed := func(c v1.Container) bool { return c.ReadinessProbe != nil }
+	if !slices.ContainsFunc(p.Spec.Containers, probed) && !slices.ContainsFunc(p.Spec.InitContainers, probed) {
+		return
+	}
+	r.update(p.UID, func(rec *poddir.Record) bool {
+		before := rec.Ready != nil
+		rec.Ready = nil
+		for _, c := range s.Conditions {
+			if c.Type == v1.PodReady && c.Status == v1.ConditionTrue {
+				rec.Ready = &c
+			}
+		}
+		return before != (rec.Ready != nil)
 	})
 }
 

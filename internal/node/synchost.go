@@ -27,7 +27,10 @@ func (h syncHost) Sign(p *v1.Pod) error { return h.n.records.createWithOwner(p.U
 func (h syncHost) Event(p *v1.Pod, e event.Event) { h.n.events.send(p, e) }
 
 // Published implements podsync.Host.
-func (h syncHost) Published(p *v1.Pod, s v1.PodStatus) { h.n.statuses.publish(p, s) }
+func (h syncHost) Published(p *v1.Pod, s v1.PodStatus) {
+	h.n.statuses.publish(p, s)
+	h.n.records.updateReady(p, s)
+}
 
 // Probes implements podsync.Host.
 func (h syncHost) Probes(uid types.UID) pod.ProbeResults { return h.n.probes.Results(uid) }

@@ -282,3 +282,13 @@ func (r ProbeResult) String() string {
 type ProbeResults struct {
 	Startup, Liveness, Readiness map[string]ProbeResult
 }
+
+// restartSlack is how long before podctl started a container must have started to count as one that an earlier
+// podctl started (kubeletRestartGracePeriod in pkg/kubelet/prober).
+const restartSlack = 10 * time.Second
+
+// RanBefore reports whether a container that started at a time, zero if it is not known, ran well before podctl
+// began.
+func RanBefore(started, begun time.Time) bool {
+	return !started.IsZero() && started.Before(begun.Add(-restartSlack))
+}

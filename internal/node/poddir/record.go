@@ -38,6 +38,9 @@ type Record struct {
 	Debug []v1.EphemeralContainer `json:"debug,omitempty"`
 	// Conditions are those of the pod that podctl condition set.
 	Conditions []v1.PodCondition `json:"conditions,omitempty"`
+	// Ready is the Ready condition while it is True, of a pod whose readiness is probed: the next
+	// podctl has no result of a probe yet.
+	Ready *v1.PodCondition `json:"ready,omitempty"`
 	// StayStopped: podctl stop stopped the pod; it stays stopped until its manifest changes
 	// or podctl start runs it.
 	StayStopped bool `json:"held,omitempty"`
@@ -68,14 +71,17 @@ func terminated(all []v1.ContainerStatus) (ended []v1.ContainerStatus) {
 	return ended
 }
 
-// RecordedEnd returns the pod with the status that the record has of it.
-func (r Record) RecordedEnd(p *v1.Pod) *v1.Pod {
-	if r.Phase == "" && r.Containers == nil && r.InitContainers == nil {
+// WithStatus returns the pod with what the record has of its status: how it ended, or that it was ready.
+func (r Record) WithStatus(p *v1.Pod) *v1.Pod {
+	if r.Phase == "" && r.Containers == nil && r.InitContainers == nil && r.Ready == nil {
 		return p
 	}
 	p = p.DeepCopy()
 	if r.Phase != "" {
 		p.Status.Phase, p.Status.Reason, p.Status.Message = r.Phase, r.Reason, r.Message
+	}
+	if r.Ready != nil {
+		p.Status.Conditions = append(p.Status.Conditions, *r.Ready)
 	}
 	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = r.InitContainers, r.Containers
 	return p

@@ -2,16 +2,11 @@ package podsync
 
 import (
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
 )
-
-// restartSlack is how long before podctl started a container must have started
-// to count as one that an earlier podctl started.
-const restartSlack = 10 * time.Second
 
 // setReadiness sets Started and Ready: a container without probes is both
 // while it runs, an init container is ready once it has succeeded
@@ -60,25 +55,18 @@ func setReady(cs *v1.ContainerStatus, c *v1.Container, p *v1.Pod, in StatusInput
 	if !*cs.Started {
 		return
 	}
-	result, known := in.Probes.Readiness[containerID(cs)]
+	result := in.Probes.Readiness[containerID(cs)]
 	cs.Ready = c.ReadinessProbe == nil || result == pod.ProbeSuccess
-	if result == pod.ProbeSuccess || !startedEarlier(cs, in.Begun) {
+	if result == pod.ProbeSuccess || !pod.RanBefore(cs.State.Running.StartedAt.Time, in.Begun) {
 		return
 	}
-	// What an earlier podctl saw ready stays so until its probe has a result.
-	if !known {
+	// What an earlier podctl published as ready (see poddir.Record) stays so until its probe has a result.
+	if result == pod.ProbeUnknown {
 		cs.Ready = true
 	}
 	if c.ReadinessProbe != nil && !isTrue(p.Status.Conditions, v1.PodReady) {
 		cs.Ready = false
 	}
-}
-
-// startedEarlier reports whether the container started well before podctl
-// (setReadyStateOnKubeletRestart).
-func startedEarlier(cs *v1.ContainerStatus, begun time.Time) bool {
-	at := cs.State.Running.StartedAt
-	return !at.IsZero() && at.Time.Before(begun.Add(-restartSlack))
 }
 
 func containerID(cs *v1.ContainerStatus) string {

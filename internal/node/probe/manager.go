@@ -267,7 +267,7 @@ func (m *Manager) setResult(w *worker, id string, result pod.ProbeResult) {
 	}
 	w.entry.results[w.key] = reading{id: id, result: result, last: before.last}
 	m.mu.Unlock()
-	if before.result != result && (w.probe != Liveness || result == pod.ProbeFailure) {
+	if before.result != result && result != pod.ProbeUnknown && (w.probe != Liveness || result == pod.ProbeFailure) {
 		m.opt.Changed(w.entry.pod, w.probe)
 	}
 }

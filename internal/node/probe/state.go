@@ -68,6 +68,8 @@ type View struct {
 	// a container that was created only, or of which the runtime knows nothing.
 	Running, Exited bool
 	StartedAt       time.Time
+	// RanBefore: an earlier podctl probed it, too.
+	RanBefore bool
 	// Started: its startup probe has succeeded, or it has none.
 	Started bool
 }
@@ -98,6 +100,9 @@ func (s State) Next(t Type, spec *v1.Probe, v View, now time.Time) (State, Verdi
 	}
 	if s.ID != v.ID {
 		s.ID, s.Result, s.OnHold, s.Seen = v.ID, t.initial(), false, time.Time{}
+		if v.RanBefore && t == Readiness {
+			s.Result = pod.ProbeUnknown // it is as ready as it was
+		}
 	}
 	if v.Running && s.Seen.IsZero() {
 		s.Seen = now

@@ -51,6 +51,7 @@ func TestLook(t *testing.T) {
 		{"the initial delay is not over, started", probe.State{}, delayed, up(true), "Wait Unknown, Wait Success, Wait Failure"},
 		{"the initial delay is over", probe.State{}, over, up(true), "Wait Unknown, Ask Success, Ask Failure"},
 		{"created only", probe.State{}, spec(), probe.View{ID: "c1"}, "Wait Unknown, Wait Success, Wait Failure"},
+		{"created by an earlier podctl", probe.State{}, spec(), probe.View{ID: "c1", RanBefore: true}, "Wait Unknown, Wait Success, Wait Unknown"},
 		{"exited", known(pod.ProbeSuccess), spec(), probe.View{ID: "c1", Exited: true}, "Wait Failure, Wait Failure, Wait Failure"},
 		{"on hold", held, spec(), up(true), "Wait Failure, Wait Failure, Wait Failure"},
 		{"on hold, exited", held, spec(), probe.View{ID: "c1", Exited: true}, "Wait Failure, Wait Failure, Wait Failure"},

@@ -66,7 +66,9 @@ func (w *worker) probeIfDue(ctx context.Context) (again bool) {
 	if !known {
 		return true
 	}
-	next, verdict := w.state.Next(w.probe, w.spec, viewOf(&status, w.container), time.Now())
+	v := viewOf(&status, w.container)
+	v.RanBefore = pod.RanBefore(v.StartedAt, w.m.start)
+	next, verdict := w.state.Next(w.probe, w.spec, v, time.Now())
 	if next.ID != w.state.ID {
 		w.failures = 0
 	}
