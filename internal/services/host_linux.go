@@ -42,7 +42,7 @@ type Host struct {
 
 // NewHost returns a host that serves nothing yet.
 func NewHost(in netip.Prefix, resolvers func() []string, log *slog.Logger) *Host {
-	return &Host{in: in, server: NewServer(resolvers, log), log: log}
+	return &Host{in: in, server: NewServer(resolvers, isOfHost, log), log: log}
 }
 
 // Start implements Backend. What another process has left in the table stays until Apply replaces it.
@@ -75,10 +75,10 @@ func (h *Host) Start(ctx context.Context) (err error) {
 }
 
 // Apply serves the Services, in one change.
-func (h *Host) Apply(ctx context.Context, all []Service, namespaces []string) error {
+func (h *Host) Apply(ctx context.Context, all []Service, pods []PodAddress) error {
 	ctx, cancel := context.WithTimeout(ctx, nftTimeout)
 	defer cancel()
-	h.server.SetZone(NewZone(all, h.in, namespaces))
+	h.server.SetZone(NewZone(all, h.in, pods))
 	if err := h.apply(ctx, all); err != nil {
 		return err
 	}

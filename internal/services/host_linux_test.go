@@ -2,6 +2,7 @@ package services
 
 import (
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,5 +60,23 @@ func TestStaleFlows(t *testing.T) {
 		if f.MatchConntrackFlow(c.flow) != c.stale {
 			t.Errorf("%+v: stale %v, want %v", c.flow, !c.stale, c.stale)
 		}
+	}
+}
+
+// TestInterfacesOverDevicesLeadToOtherHosts: a bridge of pods is over none.
+func TestInterfacesOverDevicesLeadToOtherHosts(t *testing.T) {
+	links := t.TempDir()
+	for _, path := range []string{"eth0/device", "cni0/lower_veth1", "veth1", "br0/lower_bond0", "bond0/lower_eth0", "lo"} {
+		if err := os.MkdirAll(filepath.Join(links, path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]bool{"eth0": true, "br0": true, "cni0": false, "veth1": false, "lo": false, "gone": false} {
+		if got := isOnHardware(links, name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	if !isOfHost(netip.MustParseAddr("127.0.0.1")) || isOfHost(netip.MustParseAddr("203.0.113.9")) {
+		t.Error("the host is not its own, or an address of documentation is")
 	}
 }

@@ -19,7 +19,7 @@ func NewHost(netip.Prefix, func() []string, *slog.Logger) *Host { return &Host{}
 func (*Host) Start(context.Context) error { return errors.ErrUnsupported }
 
 // Apply is never called.
-func (*Host) Apply(context.Context, []Service, []string) error { return errors.ErrUnsupported }
+func (*Host) Apply(context.Context, []Service, []PodAddress) error { return errors.ErrUnsupported }
 
 // Stop is never called.
 func (*Host) Stop(bool) error { return nil }

@@ -49,7 +49,7 @@ type View struct {
 type Backend interface {
 	// Start begins to serve, or returns ErrServedElsewhere, or why it cannot.
 	Start(ctx context.Context) error
-	Apply(ctx context.Context, all []Service, namespaces []string) error
+	Apply(ctx context.Context, all []Service, pods []PodAddress) error
 	Stop(keep bool) error
 }
 
@@ -96,9 +96,9 @@ type Manager struct {
 	retry   time.Time
 	table   []Service
 	applied []Service
-	// namespaces are those of the applied zone.
-	namespaces []string
-	wake       chan struct{}
+	// pods are those of the applied zone.
+	pods []PodAddress
+	wake chan struct{}
 }
 
 // NewManager returns a manager without Services.
@@ -268,25 +268,25 @@ func (m *Manager) update(ctx context.Context) {
 
 // apply serves what processes contribute, this one first. m.mu is held.
 func (m *Manager) apply(ctx context.Context, inputs []Input) {
-	namespaces := map[string]bool{}
+	var pods []PodAddress
 	for _, i := range inputs {
 		for _, p := range i.Pods {
-			namespaces[p.Namespace] = true
+			pods = append(pods, PodAddress{p.Namespace, addressOf(p)})
 		}
 	}
-	table, named := Build(inputs, m.o.Range, m.o.Node), slices.Sorted(maps.Keys(namespaces))
+	table := Build(inputs, m.o.Range, m.o.Node)
 	m.table = table
-	if m.applied != nil && reflect.DeepEqual(m.applied, table) && slices.Equal(m.namespaces, named) {
+	if m.applied != nil && reflect.DeepEqual(m.applied, table) && slices.Equal(m.pods, pods) {
 		return
 	}
-	if err := m.o.Backend.Apply(ctx, table, named); err != nil {
+	if err := m.o.Backend.Apply(ctx, table, pods); err != nil {
 		if ctx.Err() == nil && m.problem == "" {
 			m.o.Warn(err)
 		}
 		m.problem = err.Error()
 		return
 	}
-	m.problem, m.applied, m.namespaces = "", table, named
+	m.problem, m.applied, m.pods = "", table, pods
 	m.others.save(m.o.State, &other{Name: m.o.Instance, Last: View{Input: inputs[0]}, At: time.Now()})
 }
 

@@ -39,7 +39,7 @@ func (b *backend) Start(context.Context) error {
 	return nil
 }
 
-func (b *backend) Apply(_ context.Context, all []Service, _ []string) error {
+func (b *backend) Apply(_ context.Context, all []Service, _ []PodAddress) error {
 	b.served = nil
 	for _, s := range all {
 		b.served = append(b.served, s.Name+"="+s.Address)

@@ -40,8 +40,10 @@ type Server struct {
 	zone atomic.Pointer[Zone]
 	// resolvers returns the addresses and ports of the node's resolvers, without itself.
 	resolvers func() []string
-	log       *slog.Logger
-	servers   []*dns.Server
+	// isOfHost reports whether a client is this machine or on it. Others have no names from here.
+	isOfHost func(netip.Addr) bool
+	log      *slog.Logger
+	servers  []*dns.Server
 
 	forwarding chan struct{}
 	// flights has one query to the resolvers for all that ask the same: a loop of resolvers, which
@@ -60,8 +62,8 @@ type cached struct {
 }
 
 // NewServer returns a server of no names.
-func NewServer(resolvers func() []string, log *slog.Logger) *Server {
-	return &Server{resolvers: resolvers, log: log, forwarding: make(chan struct{}, maxForwarded), cache: map[string]cached{}, clients: map[netip.Addr]int{}}
+func NewServer(resolvers func() []string, isOfHost func(netip.Addr) bool, log *slog.Logger) *Server {
+	return &Server{resolvers: resolvers, isOfHost: isOfHost, log: log, forwarding: make(chan struct{}, maxForwarded), cache: map[string]cached{}, clients: map[netip.Addr]int{}}
 }
 
 // SetZone replaces the names.
@@ -118,7 +120,7 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 	_ = w.WriteMsg(msg) // the client may be gone
 }
 
-// admit reports whether a client may ask once more in this second.
+// admit reports whether a client may ask, and once more in this second.
 func (s *Server) admit(from net.Addr) bool {
 	client, err := netip.ParseAddrPort(from.String())
 	if err != nil {
@@ -130,8 +132,14 @@ func (s *Server) admit(from net.Addr) bool {
 		s.second = now
 		clear(s.clients)
 	}
-	s.clients[client.Addr()]++
-	return s.clients[client.Addr()] <= maxClient
+	addr := client.Addr().Unmap()
+	if s.clients[addr] == 0 {
+		if z := s.zone.Load(); (z == nil || !z.pods[addr.String()]) && !s.isOfHost(addr) {
+			s.clients[addr] = maxClient
+		}
+	}
+	s.clients[addr]++
+	return s.clients[addr] <= maxClient
 }
 
 func (s *Server) reply(req *dns.Msg) *dns.Msg {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"testing"
 
@@ -21,7 +22,7 @@ func serveDNS(t *testing.T, resolvers func() []string) (*Server, string) {
 	if err != nil {
 		t.Skip(err)
 	}
-	s := NewServer(resolvers, slog.New(slog.DiscardHandler))
+	s := NewServer(resolvers, func(a netip.Addr) bool { return a.IsLoopback() }, slog.New(slog.DiscardHandler))
 	s.Serve(udp, tcp)
 	t.Cleanup(s.Close)
 	return s, tcp.Addr().String()
@@ -99,7 +100,7 @@ func TestLoopOfResolversEnds(t *testing.T) {
 }
 
 func TestQueriesAboveTheRateAreDropped(t *testing.T) {
-	s := NewServer(nil, nil)
+	s := NewServer(nil, func(netip.Addr) bool { return true }, nil)
 	from := &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 5}
 	admitted := 0
 	for range 3 * maxClient {
@@ -112,5 +113,18 @@ func TestQueriesAboveTheRateAreDropped(t *testing.T) {
 	}
 	if !s.admit(&net.UDPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 5}) {
 		t.Error("another client is dropped")
+	}
+}
+
+// TestOnlyThisHostAndItsPodsAreAnswered: a host of its network may route the address to it.
+func TestOnlyThisHostAndItsPodsAreAnswered(t *testing.T) {
+	s := NewServer(nil, func(a netip.Addr) bool { return a.IsLoopback() }, nil)
+	s.SetZone(NewZone(nil, DefaultRange, []PodAddress{{"default", "10.0.0.1"}}))
+	for address, want := range map[string]bool{"127.0.0.1": true, "10.0.0.1": true, "192.0.2.7": false} {
+		for _, from := range []net.Addr{&net.UDPAddr{IP: net.ParseIP(address), Port: 5}, &net.TCPAddr{IP: net.ParseIP(address), Port: 5}} {
+			if got := s.admit(from); got != want {
+				t.Errorf("%s from %s is admitted: %v", from.Network(), address, got)
+			}
+		}
 	}
 }

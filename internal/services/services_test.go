@@ -251,7 +251,7 @@ func TestZone(t *testing.T) {
 	alias := build(service("alias", func(s *v1.Service) {
 		s.Spec.Type, s.Spec.ExternalName, s.Spec.ClusterIP = v1.ServiceTypeExternalName, "example.org", ""
 	}))
-	z := NewZone([]Service{web, db, alias}, DefaultRange, []string{"jobs"})
+	z := NewZone([]Service{web, db, alias}, DefaultRange, []PodAddress{{Namespace: "jobs"}})
 	for query, want := range map[string]string{
 		"web.default.svc.cluster.local. A":               "A 10.96.1.1",
 		"WEB.default.svc.Cluster.local. A":               "A 10.96.1.1",

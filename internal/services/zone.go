@@ -27,17 +27,24 @@ const (
 type Zone struct {
 	services   map[string]*Service // by name.namespace
 	namespaces map[string]bool
+	pods       map[string]bool // by address
 	// names are the names of addresses in the range or of pods.
 	names map[netip.Addr][]string
 	in    netip.Prefix
 }
 
+// PodAddress is what names take of a pod: where it is, and whence it asks.
+type PodAddress struct {
+	Namespace string
+	Address   string // "" before it has one
+}
+
 // NewZone returns the zone of Services whose addresses are in a range. Pods have names in the namespaces
-// of Services and in those that are given.
-func NewZone(all []Service, in netip.Prefix, namespaces []string) *Zone {
-	z := &Zone{services: map[string]*Service{}, namespaces: map[string]bool{}, names: map[netip.Addr][]string{}, in: in}
-	for _, n := range namespaces {
-		z.namespaces[n] = true
+// of Services and of those that are given.
+func NewZone(all []Service, in netip.Prefix, pods []PodAddress) *Zone {
+	z := &Zone{services: map[string]*Service{}, namespaces: map[string]bool{}, pods: map[string]bool{}, names: map[netip.Addr][]string{}, in: in}
+	for _, p := range pods {
+		z.namespaces[p.Namespace], z.pods[p.Address] = true, true
 	}
 	name := func(address, text string) {
 		if addr, err := netip.ParseAddr(address); err == nil {
