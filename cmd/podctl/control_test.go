@@ -167,7 +167,7 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 		}
 		expect(t, out, "StopContainer of deaf has been in flight for 45s", "hint: podctl pleg check", "podctl rm --force kube/deaf")
 
-		var data []pods.TerminatingPod
+		var data []pods.StuckPod
 		if err := json.Unmarshal([]byte(w.ran(0, time.Second, "terminating", "-o", "json")), &data); err != nil || len(data) != 1 {
 			t.Fatalf("-o json: %v %v", data, err)
 		}

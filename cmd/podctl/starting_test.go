@@ -66,7 +66,7 @@ func TestStartingNamesStepAndLayer(t *testing.T) {
 		c := w.run(startless)
 		time.Sleep(15 * time.Second)
 		out := w.ran(0, 5*time.Second, "starting", "-o", "json")
-		var listed []pods.StartingPod
+		var listed []pods.StuckPod
 		if err := json.Unmarshal([]byte(out), &listed); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 type Verdict struct {
 	Step       Step      // of a pod that starts
 	Container  string    // of which the step is, "" if it is the pod's
-	Since      time.Time // when the step began, zero if that is not known
+	Since      time.Time // when the step or the termination began, zero if that is not known
 	Layer      Layer
 	Confidence Confidence
 	Evidence   []Evidence
@@ -131,7 +131,7 @@ func Starting(p *view.Pod, now time.Time) Verdict {
 // Ending returns the verdict about a pod that is being terminated: the innermost layer for which
 // there is evidence, because the layers around it wait for it.
 func Ending(p *view.Pod, now time.Time) Verdict {
-	return (&facts{Pod: p, now: now}).decide(endingRules)
+	return (&facts{Pod: p, position: position{since: p.Ending.Requested}, now: now}).decide(endingRules)
 }
 
 // decide returns the verdict of the first rule that matches.
@@ -164,7 +164,7 @@ func Complete(p *view.Pod, now time.Time) {
 	var ending []string
 	if p.IsEnding() {
 		v := Ending(p, now)
-		p.Stopping = &view.Stopping{Since: p.Ending.Requested, Layer: string(v.Layer), Confidence: string(v.Confidence), Why: v.Why(now)}
+		p.Stopping = &view.Stopping{Since: v.Since, Layer: string(v.Layer), Confidence: string(v.Confidence), Why: v.Why(now)}
 		if left := p.Ending.GraceLeft; left != nil {
 			p.Stopping.GraceLeft = new(left.Seconds())
 		}

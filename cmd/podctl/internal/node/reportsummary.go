@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/doctor"
 	"github.com/podctl/podctl/internal/pods/report"
+	"github.com/podctl/podctl/internal/pods/why"
 )
 
 // summarize returns what a person reads first, from the lists of a report.
@@ -33,23 +34,19 @@ func summarize(results []report.Result) report.Summary {
 			s.Pods = append(s.Pods, report.PodLine{Pod: pod.DisplayName(p.Metadata.Namespace, p.Metadata.Name), State: p.Status, Why: p.NotReady()})
 		}
 	}
-	for _, p := range objects[pods.StartingPod](results, "starting") {
-		var why []string
-		for _, e := range p.Evidence {
-			why = append(why, e.Text)
+	for _, state := range []string{"starting", "terminating"} {
+		for _, p := range objects[pods.StuckPod](results, state) {
+			state := state
+			if state == "starting" {
+				state += ", " + cmp.Or(string(p.Step), "-")
+			}
+			if p.Layer != why.LayerNone {
+				state += ", " + string(p.Layer)
+			}
+			s.Stuck = append(s.Stuck, report.PodLine{
+				Pod: pod.DisplayName(p.Metadata.Namespace, p.Metadata.Name), State: state, Why: p.Why, Next: strings.Join(p.Next, " · "),
+			})
 		}
-		state := "starting, " + cmp.Or(string(p.Step), "-")
-		if p.Layer != "-" {
-			state += ", " + string(p.Layer)
-		}
-		s.Stuck = append(s.Stuck, report.PodLine{
-			Pod: pod.DisplayName(p.Metadata.Namespace, p.Metadata.Name), State: state, Why: strings.Join(why, "; "), Next: strings.Join(p.Next, " · "),
-		})
-	}
-	for _, p := range objects[pods.TerminatingPod](results, "terminating") {
-		s.Stuck = append(s.Stuck, report.PodLine{
-			Pod: pod.DisplayName(p.Metadata.Namespace, p.Metadata.Name), State: "terminating, " + string(p.Layer), Why: p.Why, Next: strings.Join(p.Next, " · "),
-		})
 	}
 	return s
 }

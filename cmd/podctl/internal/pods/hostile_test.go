@@ -36,13 +36,10 @@ func FuzzListsOfAHostileRuntime(f *testing.F) {
 		now := time.Unix(1e9, 0)
 		lists := map[string]output.List{
 			"pods": podListing(all, nil, now, state%2 == 0), "orphans": orphanListing(found.Orphans, now),
-			"terminating": terminatingList(),
+			"terminating": {Header: []string{"POD"}, Items: []output.Item{terminatingItem(&view.Pod{
+				Metadata: view.Metadata{Namespace: namespace, Name: name, UID: types.UID(uid)},
+			}, now)}},
 		}
-		hanging := lists["terminating"]
-		hanging.Items = append(hanging.Items, terminatingItem(&view.Pod{
-			Metadata: view.Metadata{Namespace: namespace, Name: name, UID: types.UID(uid)},
-		}, now))
-		lists["terminating"] = hanging
 		for command, l := range lists {
 			for _, format := range []string{"", "wide", "json", "yaml", "name", "custom-columns=N:.metadata.name"} {
 				var out bytes.Buffer

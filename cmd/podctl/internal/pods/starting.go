@@ -6,10 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/kubelet"
@@ -19,14 +16,9 @@ import (
 )
 
 func startingCommand(e *shell.Env) *cmdline.Command {
-	return &cmdline.Command{
-		Name:        "starting",
-		Usage:       "list pods that should run and do not: the step they are in, which layer is stuck, and the next command to try",
-		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
-		Effect:      cmdline.Reads,
-		OnRecording: true,
-		OnNodes:     cmdline.NodeList,
-		Data:        []any{StartingPod{}, terminatingMetadata{}, why.Evidence{}},
+	return stuckCommand(e, &cmdline.Command{
+		Name:  "starting",
+		Usage: "list pods that should run and do not: the step they are in, which layer is stuck, and the next command to try",
 		Description: "A pod is listed if a podctl process or the kubelet desires it and a container of it does not\n" +
 			"run, or is not ready; and if no owner of it is known, and its sandbox is being made or has no\n" +
 			"container that was started.\n" +
@@ -34,46 +26,32 @@ func startingCommand(e *shell.Env) *cmdline.Command {
 			"pull, create, start, hook (postStart), init, startup-probe, readiness, restart. SINCE is how long\n" +
 			"it has been there. LAYER is what it waits for: worker, admission, config, device, disk, volume,\n" +
 			"network, registry, image, runtime, shim, cgroup, kernel, hook, probe, application, lock; - while\n" +
-			"nothing is stuck, or if that is not known. What was observed, and the next commands, are below.\n" +
-			"-o is " + output.Formats + ".",
-		Flags: append(podFilterFlags(), shell.ListFlags()...),
-		Action: func(c *cli.Context) error {
-			o, err := readPodList(c)
-			if err != nil {
-				return err
-			}
-			return runStarting(c.Context, e, o)
-		},
-	}
+			"nothing is stuck, or if that is not known. What was observed, and the next commands, are below.\n",
+	}, func(l *stuckLister) {
+		l.columns, l.find, l.item = []string{"STEP", "CONTAINER", "LAYER"}, l.starting, startingItem
+		l.reader.LogLines, l.reader.ProcessLog = logLines, readLog(e)
+	})
 }
 
 // logLines is how many lines of the log of a container that failed are read.
 const logLines = 3
 
-func runStarting(ctx context.Context, e *shell.Env, o podListOptions) error {
-	return runStuck(ctx, e, o, "no starting pods", func(l *stuckLister) {
-		l.reader.LogLines, l.reader.ProcessLog, l.reader.Denials = logLines, readLog(e), true
-		l.examine = l.starting
-	})
-}
-
 // starting returns the starting ones of the pods that the user selects, and the pods of which the
 // runtime lists nothing.
-func (l *stuckLister) starting(ctx context.Context, all []*view.Pod, answers *owners.Answers) (output.List, []*view.Pod) {
+func (l *stuckLister) starting(ctx context.Context, all []*view.Pod, answers *owners.Answers) (starting, unlisted []*view.Pod) {
 	k := l.kubelet(ctx, answers)
 	_ = l.reader.SetKubelet(k)
 	l.warnOfKubelet(k, all)
 	l.reader.KernelLog = sync.OnceValues(l.env.ReadKills) // once for all pods
 	scan := l.reader.Scan(ctx)
-	unlisted := l.reader.UnlistedStarts(scan, all)
-	list := startingList()
-	for _, p := range l.reader.Starts(ctx, scan, l.selected(all, unlisted)) {
+	unlisted = l.reader.UnlistedStarts(scan, all)
+	starting = l.reader.Starts(ctx, scan, l.selected(all, unlisted))
+	for _, p := range starting {
 		if p != nil {
 			why.Complete(p, l.env.Now())
-			list.Items = append(list.Items, startingItem(p, l.env.Now()))
 		}
 	}
-	return list, unlisted
+	return starting, unlisted
 }
 
 // kubelet returns what is known of the kubelet of the runtime, which is asked by itself while

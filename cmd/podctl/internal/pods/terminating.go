@@ -5,24 +5,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
-	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
 func terminatingCommand(e *shell.Env) *cmdline.Command {
-	return &cmdline.Command{
-		Name:        "terminating",
-		Usage:       "list terminating pods: what still runs, which layer is stuck, and the next command to try",
-		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
-		Effect:      cmdline.Reads,
-		OnRecording: true,
-		OnNodes:     cmdline.NodeList,
-		Data:        []any{TerminatingPod{}, terminatingMetadata{}, terminatingContainer{}},
+	return stuckCommand(e, &cmdline.Command{
+		Name:  "terminating",
+		Usage: "list terminating pods: what still runs, which layer is stuck, and the next command to try",
 		Description: "A pod is listed if the podctl process that owns it terminates it. Other pods are listed on\n" +
 			"evidence: their podctl process exited while it terminated them; the sandbox has stopped and\n" +
 			"containers still run, or the network of a pod that nothing manages was not torn down; a\n" +
@@ -31,28 +23,16 @@ func terminatingCommand(e *shell.Env) *cmdline.Command {
 			"run, or no longer.\n" +
 			"GRACE is the rest of the grace period, negative once it is exceeded. LAYER is what the pod\n" +
 			"waits for: hook (preStop), process, cgroup (frozen), shim, runtime, network, volume, lock or\n" +
-			"worker; - while nothing is stuck. A process that podctl cannot see is shown as hidden.\n" +
-			"-o is " + output.Formats + ".",
-		Flags: append(podFilterFlags(), shell.ListFlags()...),
-		Action: func(c *cli.Context) error {
-			o, err := readPodList(c)
-			if err != nil {
-				return err
-			}
-			return runTerminating(c.Context, e, o)
-		},
-	}
-}
-
-func runTerminating(ctx context.Context, e *shell.Env, o podListOptions) error {
-	return runStuck(ctx, e, o, "no terminating pods", func(l *stuckLister) {
-		l.reader.CountUndesired, l.reader.Denials, l.examine = true, true, l.terminating
+			"worker; - while nothing is stuck. A process that podctl cannot see is shown as hidden.\n",
+	}, func(l *stuckLister) {
+		l.columns, l.find, l.item = []string{"GRACE", "RUNNING", "LAYER", "LAST ERROR"}, l.terminating, terminatingItem
+		l.reader.CountUndesired = true
 	})
 }
 
 // terminating returns the terminating ones of the pods that the user selects, and the pods that
 // only their directories show.
-func (l *stuckLister) terminating(ctx context.Context, all []*view.Pod, answers *owners.Answers) (output.List, []*view.Pod) {
+func (l *stuckLister) terminating(ctx context.Context, all []*view.Pod, answers *owners.Answers) (terminating, unlisted []*view.Pod) {
 	if answers != nil {
 		err := l.reader.SetKubelet(&answers.Kubelet)
 		if err != nil && slices.ContainsFunc(all, func(p *view.Pod) bool { return p.Kind() == view.KindKubelet }) {
@@ -61,12 +41,6 @@ func (l *stuckLister) terminating(ctx context.Context, all []*view.Pod, answers 
 			})
 		}
 	}
-	unlisted := l.reader.UnlistedEndings(all)
-	list := terminatingList()
-	for _, p := range l.reader.Endings(ctx, l.selected(all, unlisted)) {
-		if p != nil {
-			list.Items = append(list.Items, terminatingItem(p, l.env.Now()))
-		}
-	}
-	return list, unlisted
+	unlisted = l.reader.UnlistedEndings(all)
+	return l.reader.Endings(ctx, l.selected(all, unlisted)), unlisted
 }
