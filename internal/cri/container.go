@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strconv"
@@ -65,6 +66,8 @@ func (c *Client) ContainerStatus(ctx context.Context, id string) (*pod.Container
 type ExecResult struct {
 	Stdout, Stderr []byte
 	ExitCode       int32
+	// Cut: the runtime may have dropped the end of the output.
+	Cut bool
 }
 
 // ExecSync runs a command in a container and waits for it. A command that
@@ -82,7 +85,25 @@ func (c *Client) ExecSync(ctx context.Context, id string, cmd []string, timeout 
 		e.kinds = []error{ErrDeadline}
 		return ExecResult{}, e
 	}
-	return ExecResult{Stdout: r.Stdout, Stderr: r.Stderr, ExitCode: r.ExitCode}, nil
+	return ExecResult{r.Stdout, r.Stderr, r.ExitCode, mayBeCut(r.Stdout, r.Stderr)}, nil
+}
+
+const (
+	// logPrefix is the length of what CRI-O stores before each line of a command: a
+	// time, a stream and a tag.
+	logPrefix = len("2006-01-02T15:04:05.000000000+07:00 stdout F ")
+	// logChunk is how much of a long line CRI-O stores with one prefix, in bytes.
+	logChunk = 8192
+)
+
+// mayBeCut reports whether CRI-O may have cut the output: what it stores of it,
+// with a prefix for each line, has nearly reached the limit.
+func mayBeCut(stdout, stderr []byte) bool {
+	size := 0
+	for _, out := range [][]byte{stdout, stderr} {
+		size += len(out) + (bytes.Count(out, []byte("\n"))+len(out)/logChunk)*logPrefix
+	}
+	return size >= ExecSyncLimit-1<<16
 }
 
 // seconds rounds up: a grace of half a second is not none. Below zero is zero.

@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,14 +58,14 @@ func imagesCommand(e *shell.Env) *cmdline.Command {
 }
 
 func runImages(ctx context.Context, e *shell.Env, o imagesOptions) error {
-	l, err := openImages(ctx, e, o.Globals)
+	s, err := shell.ConnectSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	warned := ""
+	defer s.Close()
+	l, warned := &images.Lister{Session: s}, ""
 	return o.Show(ctx, e, "no images", func(ctx context.Context) (output.List, error) {
-		all, unread, err := l.images(ctx)
+		all, unread, err := l.Images(ctx)
 		if err != nil {
 			return output.List{}, err
 		}
@@ -185,4 +186,30 @@ func usedBy(i *images.Image) string {
 		return "-"
 	}
 	return text
+}
+
+// shortImageID is an image's id, truncated as crictl does unless full is set.
+func shortImageID(id string, full bool) string {
+	if full {
+		return id
+	}
+	return pod.ShortID(strings.TrimPrefix(id, "sha256:"))
+}
+
+// usersText names the pods, and the containers of no pod, that use an image, each once.
+func usersText(uses []images.Use) string {
+	var names []string
+	counts := map[string]int{}
+	for _, u := range uses {
+		name := u.User()
+		if counts[name]++; counts[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for n, name := range names {
+		if counts[name] > 1 {
+			names[n] = fmt.Sprintf("%s (%d)", name, counts[name])
+		}
+	}
+	return strings.Join(names, ", ")
 }

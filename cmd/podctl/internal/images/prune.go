@@ -14,6 +14,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pods/images"
+	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
@@ -60,12 +61,13 @@ func pruneCommand(e *shell.Env) *cmdline.Command {
 }
 
 func runPrune(ctx context.Context, e *shell.Env, o pruneOptions) error {
-	l, err := openImages(ctx, e, o.Globals)
+	s, err := shell.ConnectSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	unused, kept, err := l.unused(ctx)
+	defer s.Close()
+	l := &images.Lister{Session: s}
+	unused, kept, err := unusedImages(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func runPrune(ctx context.Context, e *shell.Env, o pruneOptions) error {
 			return err
 		}
 		// Pods may have started while the user thought.
-		again, keptNow, err := l.unused(ctx)
+		again, keptNow, err := unusedImages(ctx, l)
 		if err != nil {
 			return err
 		}
@@ -93,13 +95,13 @@ func runPrune(ctx context.Context, e *shell.Env, o pruneOptions) error {
 			return !slices.ContainsFunc(again, func(other *images.Image) bool { return other.ID == i.ID })
 		})
 	}
-	return errors.Join(l.remove(ctx, e, o, unused), kept)
+	return errors.Join(o.remove(ctx, e, s, unused), kept)
 }
 
-// unused returns the images that nothing uses. kept is the error of those of which that is
+// unusedImages returns the images that nothing uses. kept is the error of those of which that is
 // not known, nil if there are none.
-func (l *imageLister) unused(ctx context.Context) (unused []*images.Image, kept, err error) {
-	all, unread, err := l.images(ctx)
+func unusedImages(ctx context.Context, l *images.Lister) (unused []*images.Image, kept, err error) {
+	all, unread, err := l.Images(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,11 +132,11 @@ func (o pruneOptions) confirmed(ctx context.Context, e *shell.Env, unused []*ima
 }
 
 // remove removes the images and reports what that freed.
-func (l *imageLister) remove(ctx context.Context, e *shell.Env, o pruneOptions, unused []*images.Image) error {
+func (o pruneOptions) remove(ctx context.Context, e *shell.Env, s *target.Session, unused []*images.Image) error {
 	var removed []*images.Image
 	var errs []error
 	for _, i := range unused {
-		if err := l.Client.RemoveImage(ctx, i.ID); err != nil {
+		if err := s.Client.RemoveImage(ctx, i.ID); err != nil {
 			errs = append(errs, err)
 			if ctx.Err() != nil {
 				break

@@ -19,6 +19,7 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/credential"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/images"
 	"github.com/podctl/podctl/internal/pods/usage"
 )
 
@@ -172,14 +173,6 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	}
 }
 
-// PullWith pulls an image by its full name with the credentials that there are for it.
-func PullWith(ctx context.Context, client *cri.Client, name string, credentials credential.Lookup) (ref string, err error) {
-	ref, failed := credential.Try(ctx, credentials(ctx, name), func(ctx context.Context, auth *credential.Auth) (string, error) {
-		return client.PullImage(ctx, name, nil, auth)
-	})
-	return ref, errors.Join(failed...)
-}
-
 // pullOne pulls an image and returns what the runtime has of it.
 func pullOne(ctx context.Context, e *shell.Env, client *cri.Client, image string, credentials credential.Lookup) (pullData, error) {
 	name, err := pod.WithTag(image)
@@ -187,7 +180,7 @@ func pullOne(ctx context.Context, e *shell.Env, client *cri.Client, image string
 		return pullData{}, err
 	}
 	begun := e.Now()
-	ref, err := PullWith(ctx, client, name, credentials)
+	ref, err := images.Pull(ctx, client, name, credentials)
 	if err != nil {
 		return pullData{}, err
 	}

@@ -58,12 +58,13 @@ func rmiCommand(e *shell.Env) *cmdline.Command {
 }
 
 func runRmi(ctx context.Context, e *shell.Env, o rmiOptions) error {
-	l, err := openImages(ctx, e, o.Globals)
+	s, err := shell.ConnectSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	all, unread, err := l.images(ctx)
+	defer s.Close()
+	l := &images.Lister{Session: s}
+	all, unread, err := l.Images(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func removedListing(header string, all []*images.Image, full bool) output.List {
 }
 
 // refusal returns why an image is not removed; nil if it is. unread is that of
-// imageLister.images.
+// images.Lister.
 func (o rmiOptions) refusal(i images.Choice, unread error) error {
 	switch {
 	case i.Pinned:

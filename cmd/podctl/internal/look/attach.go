@@ -55,7 +55,7 @@ func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
 		return err
 	}
 	defer s.Close()
-	if err := s.running(ctx, t, e.Now()); err != nil {
+	if err := running(ctx, s, t, e.Now()); err != nil {
 		return err
 	}
 	input, err := s.Client.ContainerInput(ctx, t.Container.ID)
@@ -70,7 +70,7 @@ func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
 		fmt.Fprintf(e.Errw, "warning: --tty has no effect: container %s has no terminal\n", t.DisplayName())
 		o.tty = false
 	}
-	local := newLocalStreams(e, o.streamOptions)
+	local := newLocalStreams(e, s, o.streamOptions)
 	local.noteDefault(t)
 	url, err := s.Client.Attach(ctx, t.Container.ID, cri.Streams{
 		Stdin: local.o.stdin, Stdout: true, Stderr: true, TTY: local.o.tty || input.TTY,
@@ -78,15 +78,14 @@ func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := local.announce(ctx, s, t); err != nil {
+	if err := local.announce(ctx, t); err != nil {
 		return err
 	}
 	local.containerTTY, local.inputDelay = input.TTY, attachDelay
 	// At the end of the input containerd would detach the output, although the
 	// container's own input stays open.
 	local.keepInput = input.Known && !input.Once
-	err = local.run(ctx, url, true)
-	return s.attachEnd(ctx, t, local, err)
+	return local.ended(ctx, t, local.run(ctx, url, true))
 }
 
 // attachDelay is how long input waits after the streams are open. The runtimes
@@ -94,8 +93,8 @@ func runAttach(ctx context.Context, e *shell.Env, o attachOptions) error {
 const attachDelay = 200 * time.Millisecond
 
 // announce says what is attached to, and where the output before is.
-func (l *localStreams) announce(ctx context.Context, s *session, t target.Target) error {
-	status, err := s.Client.ContainerStatus(ctx, t.Container.ID)
+func (l *localStreams) announce(ctx context.Context, t target.Target) error {
+	status, err := l.s.Client.ContainerStatus(ctx, t.Container.ID)
 	if err != nil {
 		return err
 	}
@@ -115,12 +114,12 @@ func (l *localStreams) announce(ctx context.Context, s *session, t target.Target
 // ended.
 const exitWait = 5 * time.Second
 
-// attachEnd says why the session has ended; the exit code of a container that has
+// ended says why the session has ended; the exit code of a container that has
 // exited is podctl's.
-func (s *session) attachEnd(ctx context.Context, t target.Target, local *localStreams, err error) error {
+func (l *localStreams) ended(ctx context.Context, t target.Target, err error) error {
 	switch {
 	case errors.Is(err, stream.ErrDetached):
-		local.note("detached from %s; the container keeps running", t.DisplayName())
+		l.note("detached from %s; the container keeps running", t.DisplayName())
 		return nil
 	case errors.Is(err, stream.ErrLost):
 		return hint.With(err, "the container may still run")
@@ -130,17 +129,17 @@ func (s *session) attachEnd(ctx context.Context, t target.Target, local *localSt
 	ctx, cancel := context.WithTimeout(ctx, exitWait)
 	defer cancel()
 	for {
-		status, err := s.Client.ContainerStatus(ctx, t.Container.ID)
+		status, err := l.s.Client.ContainerStatus(ctx, t.Container.ID)
 		switch {
 		case errors.Is(err, cri.ErrNotFound):
 			return fmt.Errorf("%s was removed: its exit code is unknown", t.DisplayName())
 		case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-			local.note("%s has closed its output and keeps running", t.DisplayName())
+			l.note("%s has closed its output and keeps running", t.DisplayName())
 			return nil
 		case err != nil:
 			return err
 		case status.State == pod.Exited:
-			local.note("%s exited with code %d", t.DisplayName(), status.ExitCode)
+			l.note("%s exited with code %d", t.DisplayName(), status.ExitCode)
 			return exitCodeError(int(status.ExitCode))
 		}
 		select {

@@ -2,11 +2,7 @@ package look
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"sync"
 	"time"
 
@@ -15,13 +11,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/stream"
-	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/filecopy"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/usage"
-	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // cpOptions are the options of `podctl cp`.
@@ -78,19 +70,19 @@ func readCp(c *cli.Context) (o cpOptions, err error) {
 }
 
 func runCp(ctx context.Context, e *shell.Env, o cpOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, err := shell.OpenSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	t, err := s.one(ctx, o.query)
+	t, err := s.One(ctx, o.query)
 	if err != nil {
 		return err
 	}
 	if len(t.DefaultedFrom) > 0 && !o.quiet {
 		fmt.Fprintln(e.Errw, defaultNote(t))
 	}
-	container, err := s.containerEnd(ctx, t, o.to.Target != "")
+	container, err := filecopy.OpenContainer(ctx, s.Client, t, o.to.Target != "")
 	if err != nil {
 		return err
 	}
@@ -160,61 +152,6 @@ func absoluteText(r filecopy.Result, toHost bool) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// containerEnd returns the way to the files of a container.
-func (s *session) containerEnd(ctx context.Context, t target.Target, writes bool) (filecopy.End, error) {
-	if t.Container == nil {
-		return nil, &target.NoContainerError{Pod: t.Pod}
-	}
-	process, err := s.Client.ContainerProcess(ctx, t.Container.ID)
-	if err != nil {
-		return nil, err
-	}
-	if t.Container.State != pod.Running {
-		return nil, notMounted(t, process)
-	}
-	tar := &filecopy.Tar{Exec: s.exec(t.Container.ID)}
-	if process.PID == 0 || os.Geteuid() != 0 {
-		return tar, nil
-	}
-	root, err := filecopy.OpenRoot(process.PID, t.Container.ID)
-	elsewhere := errors.Is(err, filecopy.ErrNotVisible)
-	switch {
-	case elsewhere, errors.Is(err, fs.ErrNotExist), errors.Is(err, errors.ErrUnsupported):
-		return tar, nil
-	case err != nil:
-		return nil, err
-	case writes && !root.IDs().Identity():
-		// Only a process in the user namespace can create files in it.
-		return tar, root.Close()
-	}
-	return root, nil
-}
-
-// exec runs commands in a container.
-func (s *session) exec(id string) filecopy.Exec {
-	return func(ctx context.Context, command []string, stdin io.Reader, stdout, stderr io.Writer) (int, error) {
-		url, err := s.Client.Exec(ctx, id, command, cri.Streams{Stdin: stdin != nil, Stdout: true, Stderr: true})
-		if err != nil {
-			return 0, err
-		}
-		err = stream.Run(ctx, stream.Session{URL: url, Stdin: stdin, Stdout: stdout, Stderr: stderr})
-		if exit, ok := errors.AsType[*stream.ExitError](err); ok {
-			return exit.Code, nil
-		}
-		return 0, err
-	}
-}
-
-// notMounted returns the error for a container that does not run: its files are not
-// mounted. The advice says where they are as far as the runtime reports it.
-func notMounted(t target.Target, process cri.ContainerProcess) error {
-	advice := "the CRI does not give access to the files of a container that does not run"
-	if process.Snapshot != "" {
-		advice = fmt.Sprintf("containerd keeps them as a snapshot, which the CRI does not give access to: ctr -n k8s.io snapshots --snapshotter %s mounts DIR %s", process.Snapshotter, process.Snapshot)
-	}
-	return hint.Errorf(advice, "container %s is %s: its files are mounted only while it runs", t.DisplayName(), t.Container.State)
 }
 
 // copyProgress is how far a copy is.

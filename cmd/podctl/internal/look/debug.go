@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 	v1 "k8s.io/api/core/v1"
@@ -16,7 +15,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/credential"
-	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/debugger"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/view"
 )
@@ -93,16 +92,16 @@ func readDebug(c *cli.Context) (o debugOptions, err error) {
 }
 
 func runDebug(ctx context.Context, e *shell.Env, o debugOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, err := shell.OpenSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	p, err := s.debugged(o.query)
+	p, err := debugged(s, o.query)
 	if err != nil {
 		return err
 	}
-	local := newLocalStreams(e, o.streamOptions)
+	local := newLocalStreams(e, s, o.streamOptions)
 	o.container.TTY = local.o.tty
 	switch {
 	case p.Verdict.Process.Elsewhere:
@@ -113,15 +112,15 @@ func runDebug(ctx context.Context, e *shell.Env, o debugOptions) error {
 			Advice:  "podctl pull IMAGE with the options for credentials, before",
 		}
 	case p.Managed():
-		return s.debugManaged(ctx, p, local, o)
+		return debugManaged(ctx, p, local, o)
 	case p.Runtime == nil:
 		return fmt.Errorf("pod %s has no sandbox", p.DisplayName())
 	}
-	return s.debugForeign(ctx, p, local, o)
+	return debugForeign(ctx, p, local, o)
 }
 
 // debugged returns the pod that a query names.
-func (s *session) debugged(q target.Query) (*view.Pod, error) {
+func debugged(s *target.Session, q target.Query) (*view.Pod, error) {
 	found, err := target.Pods(s.Pods, q)
 	switch {
 	case err != nil:
@@ -133,12 +132,9 @@ func (s *session) debugged(q target.Query) (*view.Pod, error) {
 }
 
 // debugManaged has the podctl process of the pod add the container, and attaches to it.
-func (s *session) debugManaged(ctx context.Context, p *view.Pod, local *localStreams, o debugOptions) error {
-	if err := s.ManagerOf(p).Debug(ctx, p.Namespace, p.Name, o.container); err != nil {
-		return err
-	}
-	name := o.container.Name
-	if err := s.untilStarted(ctx, p, name); err != nil {
+func debugManaged(ctx context.Context, p *view.Pod, local *localStreams, o debugOptions) error {
+	s, name := local.s, o.container.Name
+	if err := debugger.RunManaged(ctx, s.ManagerOf(p), p, o.container); err != nil {
 		return err
 	}
 	if !o.stdin && !o.tty {
@@ -157,65 +153,20 @@ func (s *session) debugManaged(ctx context.Context, p *view.Pod, local *localStr
 			}
 		}
 	}
-	if err := s.running(ctx, t, local.e.Now()); err != nil {
+	if err := running(ctx, s, t, local.e.Now()); err != nil {
 		return err
 	}
-	return s.attachTo(ctx, t, local)
+	return local.attachTo(ctx, t)
 }
 
 // attachTo connects the streams to a container until it exits or the user detaches.
-func (s *session) attachTo(ctx context.Context, t target.Target, local *localStreams) error {
-	url, err := s.Client.Attach(ctx, t.Container.ID, cri.Streams{Stdin: local.o.stdin, Stdout: true, Stderr: true, TTY: local.o.tty})
+func (l *localStreams) attachTo(ctx context.Context, t target.Target) error {
+	url, err := l.s.Client.Attach(ctx, t.Container.ID, cri.Streams{Stdin: l.o.stdin, Stdout: true, Stderr: true, TTY: l.o.tty})
 	if err != nil {
 		return err
 	}
-	if local.o.tty && local.o.stdin && len(local.o.detachKeys) > 0 {
-		local.note("attached to %s; detach: %s", t.DisplayName(), local.o.detachNames)
+	if l.o.tty && l.o.stdin && len(l.o.detachKeys) > 0 {
+		l.note("attached to %s; detach: %s", t.DisplayName(), l.o.detachNames)
 	}
-	return s.attachEnd(ctx, t, local, local.run(ctx, url, true))
-}
-
-// startPeriod is how often the start of a container is looked for.
-const startPeriod = 100 * time.Millisecond
-
-// untilStarted waits until an ephemeral container runs or has run; the error says why
-// it cannot start.
-func (s *session) untilStarted(ctx context.Context, p *view.Pod, name string) error {
-	client := s.ManagerOf(p)
-	for {
-		list, err := client.Pods(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range list.Items {
-			if list.Items[i].UID != p.UID {
-				continue
-			}
-			if done, err := started(&list.Items[i].Status, name); done || err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(startPeriod):
-		}
-	}
-}
-
-// started reports whether an ephemeral container has started, or why it cannot.
-func started(s *v1.PodStatus, name string) (bool, error) {
-	for _, c := range s.EphemeralContainerStatuses {
-		if c.Name != name {
-			continue
-		}
-		w := c.State.Waiting
-		if w == nil {
-			return true, nil
-		}
-		if w.Reason != "" && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
-			return false, fmt.Errorf("container %s does not start: %s: %s", name, w.Reason, output.OneLine(w.Message))
-		}
-	}
-	return pod.IsTerminal(s.Phase), nil
+	return l.ended(ctx, t, l.run(ctx, url, true))
 }

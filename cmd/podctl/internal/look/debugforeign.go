@@ -7,10 +7,10 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/images"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/debugger"
+	podimages "github.com/podctl/podctl/internal/pods/images"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/view"
 )
@@ -26,12 +26,16 @@ const (
 
 // debugForeign runs a container of podctl's own in the sandbox of a pod, and removes it
 // at the end.
-func (s *session) debugForeign(ctx context.Context, p *view.Pod, local *localStreams, o debugOptions) error {
-	d := &debugger.Debugger{Client: s.Client, Pod: p.Runtime}
+func debugForeign(ctx context.Context, p *view.Pod, local *localStreams, o debugOptions) error {
+	d := &debugger.Debugger{Client: local.s.Client, Pod: p.Runtime}
 	local.o.detachKeys = nil // it is removed at the end
 	o.container.StdinOnce = o.container.Stdin
 	local.note("container %s of %s is podctl's own, and is removed at the end", o.container.Name, p.DisplayName())
-	image, err := s.present(ctx, local, o)
+	credentials, err := images.UserCredentials(local.e, o.credentials)
+	if err != nil {
+		return err
+	}
+	image, err := podimages.Present(ctx, d.Client, o.container.Image, credentials, func(name string) { local.note("pulling %s", name) })
 	if err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func (s *session) debugForeign(ctx context.Context, p *view.Pod, local *localStr
 	}
 	t := target.Target{Pod: p, Container: &pod.Container{ID: d.ID, Name: o.container.Name, State: pod.Running}}
 	if o.stdin || o.tty {
-		return s.attachTo(ctx, t, local)
+		return local.attachTo(ctx, t)
 	}
 	status, err := d.Wait(ctx)
 	if err != nil {
@@ -103,29 +107,4 @@ func printLog(local *localStreams, path string) error {
 			return err
 		}
 	}
-}
-
-// present returns the image, pulled if the runtime does not have it.
-func (s *session) present(ctx context.Context, local *localStreams, o debugOptions) (*pod.Image, error) {
-	name, err := pod.WithTag(o.container.Image)
-	if err != nil {
-		return nil, err
-	}
-	image, err := s.Client.ImageStatus(ctx, name)
-	if err != nil || image != nil {
-		return image, err
-	}
-	credentials, err := images.UserCredentials(local.e, o.credentials)
-	if err != nil {
-		return nil, err
-	}
-	local.note("pulling %s", name)
-	if _, err := images.PullWith(ctx, s.Client, name, credentials); err != nil {
-		return nil, err
-	}
-	image, err = s.Client.ImageStatus(ctx, name)
-	if err == nil && image == nil {
-		err = fmt.Errorf("image %s: %w", name, cri.ErrNotFound)
-	}
-	return image, err
 }

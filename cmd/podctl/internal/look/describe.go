@@ -90,11 +90,11 @@ func runDescribe(ctx context.Context, e *shell.Env, o describeOptions) error {
 		return describeReported(ctx, e, o, err)
 	}
 	defer s.Close()
-	s.CountUndesired = true
-	if err := s.ListOwned(ctx, e, o.Globals); err != nil {
+	s.Reader.CountUndesired = true
+	if err := s.List(ctx); err != nil {
 		return describeReported(ctx, e, o, err)
 	}
-	r := s.Reader()
+	r := s.Reader
 	r.Denials = true
 	_ = r.SetKubelet(&s.Answers.Kubelet) // what it did not say is not read of its pods
 	return o.describe(ctx, e, s.Pods, r)

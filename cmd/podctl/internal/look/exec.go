@@ -120,13 +120,13 @@ func runExec(ctx context.Context, e *shell.Env, o execOptions) error {
 		return err
 	}
 	defer s.Close()
-	if err := s.running(ctx, t, e.Now()); err != nil {
+	if err := running(ctx, s, t, e.Now()); err != nil {
 		return err
 	}
-	local := newLocalStreams(e, o.streamOptions)
+	local := newLocalStreams(e, s, o.streamOptions)
 	local.noteDefault(t)
 	if o.limit > 0 {
-		return s.execSyncAndPrint(ctx, e, t, o)
+		return execSyncAndPrint(ctx, e, s, t, o)
 	}
 	url, err := s.Client.Exec(ctx, t.Container.ID, o.command, cri.Streams{Stdin: local.o.stdin, Stdout: true, Stderr: true, TTY: local.o.tty})
 	var stderr tail
@@ -137,7 +137,7 @@ func runExec(ctx context.Context, e *shell.Env, o execOptions) error {
 	_, notConnected := errors.AsType[*stream.NotConnectedError](err)
 	switch {
 	case (notConnected || errors.Is(err, cri.ErrUnsupported)) && !local.o.stdin && !local.o.tty:
-		return s.execSyncAndPrint(ctx, e, t, o) // it was not run
+		return execSyncAndPrint(ctx, e, s, t, o) // it was not run
 	case errors.Is(err, stream.ErrDetached):
 		local.note("detached from %s", t.DisplayName())
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/target"
 )
@@ -22,12 +23,12 @@ const execParallel = 16
 // execAll runs a command in all running containers of the query. The error is
 // that of the worst: what could not be run, else the highest exit code.
 func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, err := shell.OpenSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	found, err := s.containers(ctx, o.query)
+	found, err := s.Containers(ctx, o.query)
 	var run []target.Target
 	for _, t := range found {
 		if t.Container == nil || t.Container.State != pod.Running {
@@ -48,7 +49,7 @@ func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
 	group.SetLimit(execParallel)
 	for i, t := range run {
 		group.Go(func() error {
-			r, err := s.execSync(ctx, t, o)
+			r, err := execSync(ctx, s, t, o)
 			printing.Lock()
 			defer printing.Unlock()
 			if err != nil {
@@ -58,7 +59,7 @@ func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
 			if code := (shell.StatusError{Code: int(r.ExitCode)}); worst.ExitCode() < code.ExitCode() {
 				worst = code
 			}
-			return r.printLines(e, t.DisplayName())
+			return printLines(e, t.DisplayName(), r)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -71,7 +72,7 @@ func execAll(ctx context.Context, e *shell.Env, o execOptions) error {
 }
 
 // printLines prints the output with the container's name before each line.
-func (r execResult) printLines(e *shell.Env, name string) error {
+func printLines(e *shell.Env, name string, r cri.ExecResult) error {
 	for _, s := range []struct {
 		w    io.Writer
 		text []byte
@@ -87,7 +88,7 @@ func (r execResult) printLines(e *shell.Env, name string) error {
 			return err
 		}
 	}
-	if r.cut {
+	if r.Cut {
 		fmt.Fprintf(e.Errw, "warning: %s: %s\n", name, cutMessage)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package look
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,62 +16,34 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// execResult is what a command has written, once it has exited.
-type execResult struct {
-	cri.ExecResult
-	// cut: the runtime may have dropped the end of the output.
-	cut bool
-}
-
 // execSync runs a command without streams.
-func (s *session) execSync(ctx context.Context, t target.Target, o execOptions) (execResult, error) {
+func execSync(ctx context.Context, s *target.Session, t target.Target, o execOptions) (cri.ExecResult, error) {
 	r, err := s.Client.ExecSync(ctx, t.Container.ID, o.command, o.limit)
 	switch {
 	case errors.Is(err, cri.ErrTooLarge):
-		return execResult{}, hint.Errorf(cutHint, "%s: the command has exited, but its output is larger than the 16 MiB that the runtime returns", t.DisplayName())
+		err = hint.Errorf(cutHint, "%s: the command has exited, but its output is larger than the 16 MiB that the runtime returns", t.DisplayName())
 	case errors.Is(err, cri.ErrDeadline) && o.limit > 0:
-		return execResult{}, fmt.Errorf("%s: the command was killed: it took longer than %s", t.DisplayName(), o.limit)
-	case err != nil:
-		return execResult{}, explainExec(t, o.command, err)
+		err = fmt.Errorf("%s: the command was killed: it took longer than %s", t.DisplayName(), o.limit)
+	default:
+		err = explainExec(t, o.command, err)
 	}
-	return execResult{r, isCut(r.Stdout, r.Stderr)}, nil
+	return r, err
 }
 
-// execSyncAndPrint runs a command by ExecSync and prints its output once it has exited.
-func (s *session) execSyncAndPrint(ctx context.Context, e *shell.Env, t target.Target, o execOptions) error {
-	result, err := s.execSync(ctx, t, o)
+// execSyncAndPrint runs a command without streams, prints its output once it has exited, and
+// returns the exit code as an error.
+func execSyncAndPrint(ctx context.Context, e *shell.Env, s *target.Session, t target.Target, o execOptions) error {
+	r, err := execSync(ctx, s, t, o)
 	if err != nil {
 		return err
 	}
-	return result.print(e)
-}
-
-// logPrefix is the length of what CRI-O stores before each line of a command: a
-// time, a stream and a tag.
-const logPrefix = len("2006-01-02T15:04:05.000000000+07:00 stdout F ")
-
-// logChunk is how much of a long line CRI-O stores with one prefix.
-const logChunk = 8192
-
-// isCut reports whether CRI-O may have cut the output: what it stores of it,
-// with a prefix for each line, has nearly reached the limit.
-func isCut(stdout, stderr []byte) bool {
-	size := 0
-	for _, out := range [][]byte{stdout, stderr} {
-		size += len(out) + (bytes.Count(out, []byte("\n"))+len(out)/logChunk)*logPrefix
-	}
-	return size >= cri.ExecSyncLimit-1<<16
-}
-
-// print prints the output and returns the exit code as an error.
-func (r execResult) print(e *shell.Env) error {
 	if _, err := shell.ToUser(e.Out).Write(r.Stdout); err != nil {
 		return err
 	}
 	if _, err := shell.ToUser(e.Errw).Write(r.Stderr); err != nil {
 		return err
 	}
-	if r.cut {
+	if r.Cut {
 		fmt.Fprintf(e.Errw, "warning: %s\n  hint: %s\n", cutMessage, cutHint)
 	}
 	return exitCodeError(int(r.ExitCode))

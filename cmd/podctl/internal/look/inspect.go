@@ -93,14 +93,14 @@ type inspectMetadata struct {
 }
 
 func runInspect(ctx context.Context, e *shell.Env, o inspectOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, err := shell.OpenSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	o.format.Width = e.TableWidth(o.NoTrunc)
 	o.AllContainers = o.Container == ""
-	s.readPrevious(ctx, o.Query)
+	s.ReadPrevious(ctx, o.Query)
 	found, wrong := target.Containers(s.Pods, o.Query)
 	items, err := inspectPods(ctx, s, o, found)
 	if err != nil {
@@ -125,7 +125,7 @@ func (o inspectOptions) isOne() bool {
 }
 
 // inspectPods asks the runtime about the containers, pod by pod.
-func inspectPods(ctx context.Context, s *session, o inspectOptions, found []target.Target) ([]output.Item, error) {
+func inspectPods(ctx context.Context, s *target.Session, o inspectOptions, found []target.Target) ([]output.Item, error) {
 	var pods []*view.Pod
 	byPod := map[types.UID][]*pod.Container{}
 	for _, t := range found {
@@ -192,7 +192,7 @@ func (o inspectOptions) raw(ctx context.Context, ask func(context.Context, strin
 // InspectAll is what `podctl inspect` prints of pods, all without words, and the secret values
 // that are known of any pod.
 func InspectAll(ctx context.Context, e *shell.Env, g shell.Globals, words []string) (items []output.Item, values [][]byte, err error) {
-	s, err := open(ctx, e, g)
+	s, err := shell.OpenSession(ctx, e, g)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -200,7 +200,7 @@ func InspectAll(ctx context.Context, e *shell.Env, g shell.Globals, words []stri
 	o := inspectOptions{Globals: g, masked: func(found [][]byte) { values = append(values, found...) }}
 	o.Query = target.Query{Words: words, AllNamespaces: len(words) == 0, AllContainers: true}
 	found, wrong := target.Containers(s.Pods, o.Query)
-	s.readSpecs(ctx, s.Pods)
+	s.ReadSpecs(ctx, s.Pods)
 	for _, p := range s.Pods {
 		if p.Object != nil {
 			values = append(values, secret.Variables(p.Object)...)

@@ -74,7 +74,7 @@ func (f *logFollow) over(ctx context.Context) bool {
 	if f.silent {
 		return false
 	}
-	targets, err := f.session.containers(ctx, f.opts.query)
+	targets, err := f.session.Containers(ctx, f.opts.query)
 	if err != nil && len(targets) == 0 && !isGone(err) {
 		f.problem(nil, err)
 		return true

@@ -25,7 +25,7 @@ import (
 type logsRun struct {
 	env     *shell.Env
 	opts    logsOptions
-	session *session
+	session *target.Session
 	group   *logs.Group
 	printer *logPrinter
 
@@ -57,11 +57,20 @@ func runLogs(ctx context.Context, e *shell.Env, o logsOptions) error {
 }
 
 // openLogs connects to the runtime. What is followed depends on the owners of pods.
-func openLogs(ctx context.Context, e *shell.Env, o logsOptions) (*session, error) {
-	if o.follow {
-		return open(ctx, e, o.Globals)
+func openLogs(ctx context.Context, e *shell.Env, o logsOptions) (*target.Session, error) {
+	s, err := shell.ConnectSession(ctx, e, o.Globals)
+	if err != nil {
+		return nil, err
 	}
-	return openNamed(ctx, e, o.Globals, o.query)
+	if o.follow {
+		err = s.List(ctx)
+	} else {
+		err = s.ListFor(ctx, o.query)
+	}
+	if err != nil {
+		s.Close()
+	}
+	return s, err
 }
 
 func (r *logsRun) run(ctx context.Context) error {
@@ -133,12 +142,12 @@ type foundLog struct {
 // found beside that of a later one.
 func (r *logsRun) find(ctx context.Context) ([]*foundLog, error) {
 	q := r.opts.query
-	targets, err := r.session.containers(ctx, q)
+	targets, err := r.session.Containers(ctx, q)
 	var missing *target.AttemptNotFoundError
 	removed := len(targets) == 0 && errors.As(err, &missing)
 	if removed {
 		q.Attempt, q.Previous = nil, false
-		if targets, _ = r.session.containers(ctx, q); len(targets) == 0 {
+		if targets, _ = r.session.Containers(ctx, q); len(targets) == 0 {
 			return nil, err
 		}
 	}

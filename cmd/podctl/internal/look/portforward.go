@@ -107,7 +107,7 @@ func runForward(ctx context.Context, e *shell.Env, o forwardOptions) error {
 type podForward struct {
 	e *shell.Env
 	o forwardOptions
-	s *session
+	s *target.Session
 
 	mu sync.Mutex // of all below, and of the session's listing
 	// sandbox is the pod's ready sandbox.
@@ -208,7 +208,7 @@ func (f *podForward) successor(ctx context.Context, old string) (string, error) 
 			defer f.mu.Unlock()
 			return f.sandbox, nil
 		}
-		t, err := f.s.quickOne(ctx, f.e, f.o.Globals, f.o.query)
+		t, err := f.s.Find(ctx, f.o.query)
 		if err == nil {
 			err = f.use(ctx, t)
 		}

@@ -7,10 +7,25 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
+	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
+
+// openOne connects to the runtime and finds the container that a query names.
+func openOne(ctx context.Context, e *shell.Env, g shell.Globals, q target.Query) (*target.Session, target.Target, error) {
+	s, err := shell.ConnectSession(ctx, e, g)
+	if err != nil {
+		return nil, target.Target{}, err
+	}
+	t, err := s.Find(ctx, q)
+	if err != nil {
+		s.Close()
+		return nil, t, err
+	}
+	return s, t, nil
+}
 
 // notRunning returns the error for a container that cannot be entered. status is nil if
 // the pod has no container.
@@ -35,7 +50,7 @@ func notRunning(t target.Target, status *pod.ContainerStatus, now time.Time) err
 }
 
 // running reports a container that does not run as an error.
-func (s *session) running(ctx context.Context, t target.Target, now time.Time) error {
+func running(ctx context.Context, s *target.Session, t target.Target, now time.Time) error {
 	if t.Container == nil {
 		return notRunning(t, nil, now)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/stream"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // streamOptions are the options of exec and attach.
@@ -24,6 +25,7 @@ type streamOptions struct {
 // them.
 type localStreams struct {
 	e *shell.Env
+	s *target.Session
 	o streamOptions
 	// input is the terminal that is typed on, nil if stdin is none.
 	input *os.File
@@ -40,8 +42,8 @@ type localStreams struct {
 
 // newLocalStreams decides what of the options is possible: a container's terminal
 // needs one here.
-func newLocalStreams(e *shell.Env, o streamOptions) *localStreams {
-	l := &localStreams{e: e, o: o, input: shell.Terminal(e.In)}
+func newLocalStreams(e *shell.Env, s *target.Session, o streamOptions) *localStreams {
+	l := &localStreams{e: e, s: s, o: o, input: shell.Terminal(e.In)}
 	if !o.tty {
 		return l
 	}

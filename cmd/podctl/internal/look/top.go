@@ -111,7 +111,7 @@ func readTop(c *cli.Context) (topOptions, error) {
 }
 
 func runTop(ctx context.Context, e *shell.Env, o topOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, err := shell.OpenSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func runTop(ctx context.Context, e *shell.Env, o topOptions) error {
 type top struct {
 	opts    topOptions
 	env     *shell.Env
-	session *session
+	session *target.Session
 	sampler usage.Sampler
 	// warned is the last warning about the runtime's statistics.
 	warned string

@@ -42,7 +42,7 @@ func (w *waiting) cliName() string { return w.pod.ContainerCLIName(w.container) 
 type waiter struct {
 	env     *shell.Env
 	opts    waitOptions
-	session *session
+	session *target.Session
 	stream  *output.Stream
 	targets []*waiting
 	// left is the number of targets that are not done.
@@ -50,7 +50,7 @@ type waiter struct {
 }
 
 func runWait(ctx context.Context, e *shell.Env, o waitOptions) error {
-	s, err := open(ctx, e, o.Globals)
+	s, err := shell.OpenSession(ctx, e, o.Globals)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func runWait(ctx context.Context, e *shell.Env, o waitOptions) error {
 // resolve finds the targets. A pod that does not exist is deleted.
 func (w *waiter) resolve(ctx context.Context) error {
 	if w.opts.condition.Kind == await.Exited {
-		found, err := w.session.containers(ctx, w.opts.Query)
+		found, err := w.session.Containers(ctx, w.opts.Query)
 		for _, t := range found {
 			w.targets = append(w.targets, &waiting{pod: t.Pod, container: t.Container})
 			if len(t.DefaultedFrom) > 0 && w.opts.format.IsTable() {
@@ -231,7 +231,7 @@ func (w *waiter) see(ctx context.Context, t *waiting) (await.Seen, error) {
 }
 
 func (w *waiter) data(ctx context.Context, p *view.Pod) (any, error) {
-	w.session.Reader().ReadStatuses(ctx, []*view.Pod{p}, true)
+	w.session.Reader.ReadStatuses(ctx, []*view.Pod{p}, true)
 	return output.Generic(NewPodData(p))
 }
 

@@ -118,7 +118,7 @@ func runPs(ctx context.Context, e *shell.Env, o psOptions) error {
 type containerLister struct {
 	env     *shell.Env
 	opts    psOptions
-	session *shell.Session
+	session *target.Session
 	// listed: the session's list was shown.
 	listed bool
 	// warned is the last warning about images.
