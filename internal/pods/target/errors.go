@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -207,4 +208,28 @@ func (e *AttemptNotFoundError) Hint() string {
 		known = append(known, fmt.Sprint(a))
 	}
 	return "the runtime has attempt " + strings.Join(known, ", ")
+}
+
+// IsGone reports whether the query names nothing now.
+func IsGone(err error) bool {
+	_, container := errors.AsType[*ContainerNotFoundError](err)
+	_, yet := errors.AsType[*NoContainerError](err)
+	return container || yet || IsNoPod(err)
+}
+
+// IsNoPod reports whether an error says that a pod does not exist.
+func IsNoPod(err error) bool {
+	_, notFound := errors.AsType[*NotFoundError](err)
+	return notFound || errors.Is(err, ErrNoneMatch)
+}
+
+// OnlyErrors reports whether all of several errors as one are of a kind.
+func OnlyErrors(err error, is func(error) bool) bool {
+	if joined, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !OnlyErrors(err, is) })
+	}
+	return is(err)
 }

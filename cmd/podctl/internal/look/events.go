@@ -141,7 +141,7 @@ func (o *eventsOptions) pods(entries []journal.Entry) (map[types.UID]bool, error
 		return meant, nil
 	}
 	found, err := target.Pods(all, o.query)
-	if missing, ok := errors.AsType[*target.NotFoundError](err); ok && onlyErrors(err, isNoPod) {
+	if missing, ok := errors.AsType[*target.NotFoundError](err); ok && target.OnlyErrors(err, target.IsNoPod) {
 		err = noEvents(missing)
 	}
 	for _, f := range found {

@@ -2,7 +2,6 @@ package look
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -75,7 +74,7 @@ func (f *logFollow) over(ctx context.Context) bool {
 		return false
 	}
 	targets, err := f.session.Containers(ctx, f.opts.query)
-	if err != nil && len(targets) == 0 && !isGone(err) {
+	if err != nil && len(targets) == 0 && !target.IsGone(err) {
 		f.problem(nil, err)
 		return true
 	}
@@ -110,30 +109,6 @@ func (f *logFollow) over(ctx context.Context) bool {
 		return f.env.Now().Sub(f.gone) >= replaceTime
 	}
 	return false
-}
-
-// isGone reports whether the query names nothing now.
-func isGone(err error) bool {
-	_, container := errors.AsType[*target.ContainerNotFoundError](err)
-	_, yet := errors.AsType[*target.NoContainerError](err)
-	return container || yet || isNoPod(err)
-}
-
-// isNoPod reports whether an error says that a pod does not exist.
-func isNoPod(err error) bool {
-	_, notFound := errors.AsType[*target.NotFoundError](err)
-	return notFound || errors.Is(err, target.ErrNoneMatch)
-}
-
-// onlyErrors reports whether all of several errors as one are of a kind.
-func onlyErrors(err error, is func(error) bool) bool {
-	if joined, ok := errors.AsType[interface {
-		error
-		Unwrap() []error
-	}](err); ok {
-		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !onlyErrors(err, is) })
-	}
-	return is(err)
 }
 
 // follow adds the attempts of a container that are new, oldest first, and ends those

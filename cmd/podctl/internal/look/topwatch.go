@@ -9,6 +9,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/usage"
 )
 
@@ -54,7 +55,7 @@ func (t *top) next(ctx context.Context, first bool) ([]measured, usage.Snapshot,
 	}
 	// A pod that is named may not exist yet, or any more.
 	selected, err := t.selectTargets()
-	if err != nil && !onlyErrors(err, isGone) {
+	if err != nil && !target.OnlyErrors(err, target.IsGone) {
 		return nil, usage.Snapshot{}, err
 	}
 	now, err := t.sample(ctx, selected)

@@ -12,6 +12,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pods/await"
 	"github.com/podctl/podctl/internal/pods/target"
+	"github.com/podctl/podctl/internal/pods/view"
 )
 
 // waitOptions are the options of `podctl wait`.
@@ -92,27 +93,55 @@ type waitData struct {
 	ExitCode  *int32 `json:"exitCode,omitempty"`  // of the container, if it has exited
 }
 
-// notMetError is a target that did not meet the condition.
-type notMetError struct {
-	target, pod, condition, last string
-	timedOut                     time.Duration // 0 if it cannot meet it any more
-	checked                      bool          // once only
-}
-
-// pathError: a JSONPath has not the value.
-type pathError struct{ *notMetError }
-
-// Hint says what the path is into: not into the API object, as kubectl's.
-func (e *pathError) Hint() string {
-	return "the path is into what podctl pods -o json prints: podctl pods " + e.pod + " -o json"
-}
-
-func (e *notMetError) Error() string {
-	switch {
-	case e.checked:
-		return fmt.Sprintf("%s: %s is not met: %s", e.target, e.condition, e.last)
-	case e.timedOut > 0:
-		return fmt.Sprintf("%s: %s is not met after %s: %s", e.target, e.condition, e.timedOut, e.last)
+func runWait(ctx context.Context, e *shell.Env, o waitOptions) error {
+	s, err := shell.OpenSession(ctx, e, o.Globals)
+	if err != nil {
+		return err
 	}
-	return fmt.Sprintf("%s: %s cannot be met: %s", e.target, e.condition, e.last)
+	defer s.Close()
+	outage, stream := shell.Outage{Env: e}, o.format.NewStream(e.Out)
+	w := &await.Waiter{
+		Session: s, Condition: o.condition, Query: o.Query, Timeout: o.timeout, Now: e.Now, Ongoing: outage.Ongoing,
+		Data: func(ctx context.Context, p *view.Pod) (any, error) {
+			s.Reader.ReadStatuses(ctx, []*view.Pod{p}, true)
+			return output.Generic(NewPodData(p))
+		},
+		Decided: func(t *await.Target) error { return o.print(e, stream, t) },
+	}
+	if err := w.Resolve(ctx); err != nil {
+		return err
+	}
+	for _, t := range w.Targets {
+		if len(t.DefaultedFrom) > 0 && o.format.IsTable() {
+			fmt.Fprintf(e.Errw, "waiting for container %s of %s\n", t.Container.Name, t.Pod.DisplayName())
+		}
+	}
+	if o.exitCode && len(w.Targets) != 1 {
+		return shell.Usagef("--exit-code needs a single container, not %d", len(w.Targets))
+	}
+	if err := w.Run(ctx); err != nil || !o.exitCode || w.Targets[0].Last.ExitCode == nil {
+		return err
+	}
+	return exitCodeError(int(*w.Targets[0].Last.ExitCode))
+}
+
+// print prints what became of a target.
+func (o waitOptions) print(e *shell.Env, stream *output.Stream, t *await.Target) (err error) {
+	switch {
+	case !o.format.IsTable():
+		d := waitData{
+			Pod: t.Pod.DisplayName(), UID: string(t.Pod.UID), Condition: o.condition.String(),
+			Met: t.Last.Met, TimedOut: t.TimedOut, Seen: t.Last.Last, ExitCode: t.Last.ExitCode,
+		}
+		if t.Container != nil {
+			d.Container = t.Container.Name
+		}
+		err = stream.Print(t.Pod.ContainerCLIName(t.Container), d)
+	case !t.Last.Met:
+	case o.condition.Kind == await.Exited && t.Last.ExitCode != nil:
+		fmt.Fprintf(e.Out, "%s exited %d\n", output.OneLine(t.DisplayName()), *t.Last.ExitCode)
+	default:
+		fmt.Fprintf(e.Out, "%s: %s\n", output.OneLine(t.DisplayName()), o.condition)
+	}
+	return err
 }
