@@ -1,6 +1,9 @@
 package look
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,15 +12,15 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/logs"
+	"github.com/podctl/podctl/internal/pods/podlogs"
 	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // logsOptions are the options of `podctl logs`.
 type logsOptions struct {
 	shell.Globals
-	query  target.Query
-	follow bool
-	lines  logs.Options
+	query target.Query
+	lines logs.Options
 	// limit is how many bytes of each container are printed, negative for all.
 	limit      int64
 	timestamps bool
@@ -75,8 +78,8 @@ func logsCommand(e *shell.Env) *cmdline.Command {
 
 func readLogsOptions(c *cli.Context, now time.Time) (logsOptions, error) {
 	o := logsOptions{
-		Globals: shell.ReadGlobals(c), follow: c.Bool("follow"), limit: -1,
-		timestamps: c.Bool("timestamps"), lines: logs.Options{Tail: -1},
+		Globals: shell.ReadGlobals(c), limit: -1,
+		timestamps: c.Bool("timestamps"), lines: logs.Options{Tail: -1, Follow: c.Bool("follow")},
 	}
 	if c.IsSet("prefix") {
 		o.prefix = map[bool]prefixed{true: always, false: never}[c.Bool("prefix")]
@@ -132,4 +135,47 @@ func readSince(c *cli.Context, now time.Time) (time.Time, error) {
 		return at, nil
 	}
 	return time.Time{}, nil
+}
+
+// outputTimeout is how long a run waits, once it is interrupted, for a reader of
+// its output.
+const outputTimeout = 300 * time.Millisecond
+
+func runLogs(ctx context.Context, e *shell.Env, o logsOptions) error {
+	err := e.UntilInterrupted(ctx, func(ctx context.Context) error {
+		s, err := shell.ConnectSession(ctx, e, o.Globals)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		list := func(ctx context.Context) error { return s.ListFor(ctx, o.query) }
+		if o.lines.Follow { // what is followed depends on the owners of pods
+			shell.Settle()
+			list = s.List
+		}
+		if err := list(ctx); err != nil {
+			return err
+		}
+		p := newLogPrinter(e, o)
+		r := &podlogs.Reader{
+			Session: s, Query: o.query, Lines: o.lines, Now: e.Now, Source: p.source, Each: p.line, Idle: p.w.Flush,
+			Found: func(found []target.Target) {
+				for _, t := range found {
+					if len(t.DefaultedFrom) > 0 {
+						fmt.Fprintln(e.Errw, defaultNote(t))
+					}
+				}
+				ofWorkload := slices.ContainsFunc(found, func(t target.Target) bool { return t.OfWorkload })
+				p.prefix = p.prefix || o.prefix == byTargets && (ofWorkload || len(found) > 1 && e.TTY)
+			},
+			Warn: func(err error) { fmt.Fprintf(e.Errw, "warning: %v\n", err) },
+		}
+		return finish(ctx, outputTimeout, func() error { // nothing may read the output
+			return errors.Join(r.Run(ctx), p.finish())
+		})
+	})
+	if o.lines.Follow && errors.Is(err, shell.ErrInterrupted) {
+		return nil // it is how following ends
+	}
+	return err
 }

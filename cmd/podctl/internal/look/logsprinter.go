@@ -3,13 +3,12 @@ package look
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"strings"
-	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri/logs"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // logSource is one container whose log is printed.
@@ -28,6 +27,10 @@ type logPrinter struct {
 	// terminal: control characters of a container must have no effect.
 	terminal, color    bool
 	timestamps, prefix bool
+	// limit is how many bytes of each container are printed, negative for all.
+	limit int64
+	// sources is the number of containers so far.
+	sources int
 	// open is whose line is printed without its end, nil for none's.
 	open   *logSource
 	stream logs.Stream
@@ -44,15 +47,23 @@ func newLogPrinter(e *shell.Env, o logsOptions) *logPrinter {
 	return &logPrinter{
 		w:        bufio.NewWriterSize(output.Raw(e.Out), 64<<10),
 		terminal: e.TTY, color: e.TTY && !e.NoColor && !o.NoColor,
-		timestamps: o.timestamps, prefix: o.prefix == always,
+		timestamps: o.timestamps, prefix: o.prefix == always, limit: o.limit,
 	}
 }
 
-// errLimit ends a container's output at --limit-bytes.
-var errLimit = errors.New("limit reached")
+// source returns what line is called with for a container.
+func (p *logPrinter) source(t target.Target) any {
+	s := &logSource{name: t.DisplayName(), left: p.limit}
+	if p.color {
+		s.color = prefixColors[p.sources%len(prefixColors)]
+	}
+	p.sources++
+	return s
+}
 
-// line prints a line, or a piece of one. errLimit: the limit is reached.
-func (p *logPrinter) line(s *logSource, l logs.Line) error {
+// line prints a line, or a piece of one. logs.ErrEnough: the limit is reached.
+func (p *logPrinter) line(of any, l logs.Line) error {
+	s := of.(*logSource)
 	continues := p.open == s && p.stream == l.Stream && !l.Begins
 	if p.open != nil && !continues {
 		if err := p.w.WriteByte('\n'); err != nil {
@@ -102,7 +113,7 @@ func (p *logPrinter) limited(s *logSource, l logs.Line, text []byte) error {
 	}
 	if s.left >= 0 {
 		if s.left = max(0, s.left-size); s.left == 0 {
-			return errLimit
+			return logs.ErrEnough
 		}
 	}
 	return nil
@@ -121,9 +132,6 @@ func (p *logPrinter) writePrefix(s *logSource) {
 	_, _ = p.w.WriteString(text.String()) // a bufio.Writer returns its error again
 }
 
-// flush writes what is buffered.
-func (p *logPrinter) flush() error { return p.w.Flush() }
-
 // finish ends a last line without an end where more than the container's bytes
 // are printed anyway.
 func (p *logPrinter) finish() error {
@@ -133,7 +141,3 @@ func (p *logPrinter) finish() error {
 	p.open = nil
 	return p.w.Flush()
 }
-
-// pieceTime is how long the beginning of a line, such as a prompt, waits for its
-// end.
-const pieceTime = 500 * time.Millisecond

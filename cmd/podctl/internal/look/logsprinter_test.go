@@ -78,7 +78,7 @@ func TestLimitCountsTheBytesOfEachContainer(t *testing.T) {
 		s := &logSource{left: limit}
 		for _, text := range []string{"one", "two", "three"} {
 			if err := p.line(s, whole(text)); err != nil {
-				if !errors.Is(err, errLimit) {
+				if !errors.Is(err, logs.ErrEnough) {
 					t.Error(err)
 				}
 				break

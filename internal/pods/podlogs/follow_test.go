@@ -1,4 +1,4 @@
-package look
+package podlogs
 
 import (
 	"testing"

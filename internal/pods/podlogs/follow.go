@@ -1,4 +1,4 @@
-package look
+package podlogs
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
-// logFollow follows the containers of a query: their restarts, and new pods of
+// follower follows the containers of a query: their restarts, and new pods of
 // the same name.
-type logFollow struct {
-	*logsRun
+type follower struct {
+	*Reader
 	// seen are the ids of the containers whose logs are, or were, followed; ended
 	// those that have exited.
 	seen, ended map[string]bool
@@ -34,10 +34,10 @@ const (
 )
 
 // run adds the logs of new containers until no more can come.
-func (f *logFollow) run(ctx context.Context, found []*foundLog) {
+func (f *follower) run(ctx context.Context, found []*foundLog) {
 	defer f.group.Seal()
 	f.ended = map[string]bool{}
-	fixed := f.opts.query.Previous || f.opts.query.Attempt != nil
+	fixed := f.Query.Previous || f.Query.Attempt != nil
 	for _, l := range found {
 		if l.Container != nil {
 			f.seen[l.Container.ID] = true
@@ -57,9 +57,9 @@ func (f *logFollow) run(ctx context.Context, found []*foundLog) {
 			return
 		case <-tick.C:
 		}
-		if err := f.session.List(ctx); err != nil {
+		if err := f.Session.List(ctx); err != nil {
 			if ctx.Err() == nil && !f.silent {
-				fmt.Fprintf(f.env.Errw, "warning: restarts are not followed: %v\n", err)
+				f.Warn(fmt.Errorf("restarts are not followed: %w", err))
 			}
 			f.silent = true
 			continue
@@ -69,11 +69,11 @@ func (f *logFollow) run(ctx context.Context, found []*foundLog) {
 }
 
 // over follows what the runtime lists now, and reports whether nothing can follow.
-func (f *logFollow) over(ctx context.Context) bool {
+func (f *follower) over(ctx context.Context) bool {
 	if f.silent {
 		return false
 	}
-	targets, err := f.session.Containers(ctx, f.opts.query)
+	targets, err := f.Session.Containers(ctx, f.Query)
 	if err != nil && len(targets) == 0 && !target.IsGone(err) {
 		f.problem(nil, err)
 		return true
@@ -104,23 +104,23 @@ func (f *logFollow) over(ctx context.Context) bool {
 	case final:
 		return true
 	case f.gone.IsZero():
-		f.gone = f.env.Now()
+		f.gone = f.Now()
 	default:
-		return f.env.Now().Sub(f.gone) >= replaceTime
+		return f.Now().Sub(f.gone) >= replaceTime
 	}
 	return false
 }
 
 // follow adds the attempts of a container that are new, oldest first, and ends those
 // that have exited. listed gets the ids of all.
-func (f *logFollow) follow(ctx context.Context, t target.Target, listed map[string]bool) {
+func (f *follower) follow(ctx context.Context, t target.Target, listed map[string]bool) {
 	for _, c := range slices.Backward(target.Attempts(t.Pod, t.Container.Name)) {
 		listed[c.ID] = true
 		if !f.seen[c.ID] && c.State != pod.Created && (c.ID == t.Container.ID || f.later(t, c)) {
 			f.seen[c.ID] = true
 			l := &foundLog{Target: target.Target{Pod: t.Pod, Container: c}}
 			if l.path, l.err = f.pathOf(ctx, l.Target); l.err == nil {
-				o := f.opts.lines
+				o := f.Lines
 				o.Tail = -1 // all of it is new
 				l.err = f.add(l, o)
 			}
@@ -135,14 +135,14 @@ func (f *logFollow) follow(ctx context.Context, t target.Target, listed map[stri
 }
 
 // later reports whether the attempt is newer than one that is followed.
-func (f *logFollow) later(t target.Target, c *pod.Container) bool {
+func (f *follower) later(t target.Target, c *pod.Container) bool {
 	return slices.ContainsFunc(target.Attempts(t.Pod, t.Container.Name), func(other *pod.Container) bool {
 		return f.seen[other.ID] && c.CreatedAt.After(other.CreatedAt)
 	})
 }
 
 // end says once that a container has exited.
-func (f *logFollow) end(id string) {
+func (f *follower) end(id string) {
 	if f.seen[id] && !f.ended[id] {
 		f.ended[id] = true
 		f.group.End(id)
@@ -161,7 +161,7 @@ const (
 	finished
 )
 
-func (f *logFollow) stateOf(ctx context.Context, t target.Target) writerState {
+func (f *follower) stateOf(ctx context.Context, t target.Target) writerState {
 	p := t.Pod
 	switch {
 	case t.Container == nil && (p.Manager != nil || p.SandboxReady()):
@@ -185,14 +185,14 @@ func (f *logFollow) stateOf(ctx context.Context, t target.Target) writerState {
 
 // isOver reports whether the pod's spec keeps an exited container from being
 // started again.
-func (f *logFollow) isOver(ctx context.Context, t target.Target) bool {
+func (f *follower) isOver(ctx context.Context, t target.Target) bool {
 	if t.Pod.Object == nil {
-		f.session.ReadObjects(ctx, []*view.Pod{t.Pod})
+		f.Session.ReadObjects(ctx, []*view.Pod{t.Pod})
 	}
 	if t.Pod.Object == nil {
 		return false
 	}
-	status, err := f.session.Client.ContainerStatus(ctx, t.Container.ID)
+	status, err := f.Session.Client.ContainerStatus(ctx, t.Container.ID)
 	return err == nil && !restarts(&t.Pod.Object.Spec, t.Container.Name, status.ExitCode)
 }
 
