@@ -107,17 +107,21 @@ func examine(ctx context.Context, e *shell.Env, o checkOptions) (plegstat.CheckR
 	c := &checkSession{opts: o, now: e.Now, began: e.Now(), meter: plegstat.NewMeter(e.Now), calls: cri.NewTimedCalls(e.Now)}
 	connecting, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	session, err := open(connecting, e, o.Globals, sessionOptions{
-		source: sourceAuto, period: samplePeriod, threshold: o.threshold,
-		// The check gives up before any call does, so that a call that hangs is
-		// still in flight when the report is made.
-		timeout: 2 * o.Timeout, callDeadline: 2 * o.Timeout,
-		observer: c.meter, calls: c.calls,
-		wrap: func(rt pleg.Runtime) pleg.Runtime {
-			c.reads = &plegstat.StatusReads{Runtime: rt, Now: e.Now}
-			return c.reads
-		},
-	})
+	// The check gives up before any call does, so that a call that hangs is
+	// still in flight when the report is made.
+	o.Globals.Timeout = 2 * o.Timeout
+	client, disconnect, err := shell.ConnectWatched(connecting, e, o.Globals, c.calls, nil)
+	defer disconnect()
+	if err == nil {
+		c.session, err = plegstat.Open(connecting, client, plegstat.SessionOptions{
+			Source: plegstat.AutoSource, Period: samplePeriod, Threshold: o.threshold, CallDeadline: 2 * o.Timeout,
+			Observer: c.meter, Log: e.Log, Now: e.Now,
+			Wrap: func(rt pleg.Runtime) pleg.Runtime {
+				c.reads = &plegstat.StatusReads{Runtime: rt, Now: e.Now}
+				return c.reads
+			},
+		})
+	}
 	switch {
 	case errors.Is(err, cri.ErrDeadline):
 		r := plegstat.NewCheckReport()
@@ -126,9 +130,9 @@ func examine(ctx context.Context, e *shell.Env, o checkOptions) (plegstat.CheckR
 	case err != nil:
 		return plegstat.CheckReport{}, err
 	}
-	defer session.Close()
-	c.session = session
-	session.start(ctx)
+	defer c.session.Close()
+	shell.Settle()
+	c.session.Start(ctx)
 	c.wait(ctx)
 	if err := c.meter.Failure(); errors.Is(err, cri.ErrUnavailable) {
 		return plegstat.CheckReport{}, err
@@ -141,7 +145,7 @@ type checkSession struct {
 	opts    checkOptions
 	now     func() time.Time
 	began   time.Time
-	session *session
+	session *plegstat.Session
 	meter   *plegstat.Meter
 	calls   *cri.Calls
 	reads   *plegstat.StatusReads
@@ -182,9 +186,9 @@ func (c *checkSession) answered() bool {
 
 func (c *checkSession) report() plegstat.CheckReport {
 	pods := c.session.Pods()
-	endpoint := c.session.client.Endpoint()
+	endpoint := c.session.Client.Endpoint()
 	r := plegstat.NewCheckReport()
-	r.Runtime, r.Endpoint = c.session.version.String(), endpoint.Runtime
+	r.Runtime, r.Endpoint = c.session.Version.String(), endpoint.Runtime
 	server := cri.ServerOf(endpoint)
 	r.PID = server.PID
 	r.Seconds, r.ThresholdSeconds = c.now().Sub(c.began).Seconds(), c.opts.threshold.Seconds()

@@ -1,4 +1,4 @@
-// Package pleg is the commands `podctl pleg`, and the observing agent.
+// Package pleg is the commands `podctl pleg`, and the lines of the observing agent.
 package pleg
 
 import (
@@ -27,23 +27,10 @@ func Command(e *shell.Env) *cmdline.Command {
 	}
 }
 
-// eventSource is where a command gets its events from.
-type eventSource string
-
-const (
-	// sourceAuto: relists, and the runtime's events where subscribing takes them
-	// from no other subscriber.
-	sourceAuto eventSource = "auto"
-	// sourceRelist: relists only; podctl does not subscribe.
-	sourceRelist eventSource = "relist"
-	// sourceEvents: the runtime's events; relists only catch up.
-	sourceEvents eventSource = "events"
-)
-
 // sourceFlags are the flags of readSource.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source", Value: string(sourceAuto), DefaultText: string(sourceAuto), Usage: "`SOURCE` of events: auto, relist or events"},
+		&cli.StringFlag{Name: "source", Value: string(plegstat.AutoSource), DefaultText: string(plegstat.AutoSource), Usage: "`SOURCE` of events: auto, relist or events"},
 		relistPeriodFlag(),
 	}
 }
@@ -52,10 +39,10 @@ func relistPeriodFlag() cli.Flag {
 	return &cli.DurationFlag{Name: "relist-period", Value: time.Second, DefaultText: "1s", Usage: "`DURATION` between two relists; the kubelet's is 1s"}
 }
 
-func readSource(c *cli.Context) (eventSource, time.Duration, error) {
-	source, period := eventSource(c.String("source")), c.Duration("relist-period")
+func readSource(c *cli.Context) (plegstat.EventSource, time.Duration, error) {
+	source, period := plegstat.EventSource(c.String("source")), c.Duration("relist-period")
 	switch source {
-	case sourceAuto, sourceRelist, sourceEvents:
+	case plegstat.AutoSource, plegstat.RelistSource, plegstat.HintSource:
 	default:
 		return "", 0, shell.Usagef("--source %q is none of auto, relist, events", source)
 	}

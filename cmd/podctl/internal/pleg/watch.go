@@ -24,7 +24,7 @@ import (
 type watchOptions struct {
 	shell.Globals
 	filter  plegstat.Filter
-	source  eventSource
+	source  plegstat.EventSource
 	period  time.Duration
 	count   int           // 0: no limit
 	last    time.Duration // duration of the watch; 0: until an interrupt
@@ -81,7 +81,7 @@ func watchCommand(e *shell.Env) *cmdline.Command {
 type watchSession struct {
 	env     *shell.Env
 	opts    watchOptions
-	session *session
+	session *plegstat.Session
 	meter   *plegstat.Meter
 	calls   *cri.Calls
 	subject *pleg.Subscription
@@ -112,23 +112,42 @@ const (
 	firstPoll    = 50 * time.Millisecond
 )
 
+func newWatchSession(e *shell.Env, o watchOptions) *watchSession {
+	return &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now), printer: newWatchPrinter(e, o)}
+}
+
 // runWatch prints events until it is interrupted or has printed enough.
 func runWatch(ctx context.Context, env *shell.Env, o watchOptions) error {
 	u := env.Unblocked()
 	defer u.Flush()
 	e := u.Env
-	w := &watchSession{env: e, opts: o, meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now), printer: newWatchPrinter(e, o), failed: u.Failed()}
-	session, err := openUntilInterrupt(ctx, e, o.Globals, sessionOptions{source: o.source, period: o.period, observer: w.meter, calls: w.calls})
+	w := newWatchSession(e, o)
+	w.failed = u.Failed()
+	disconnect := func() {}
+	defer func() { disconnect() }()
+	err := e.UntilInterrupted(ctx, func(ctx context.Context) (err error) {
+		var client *cri.Client
+		if client, disconnect, err = shell.ConnectWatched(ctx, e, o.Globals, w.calls, nil); err == nil {
+			w.session, err = plegstat.Open(ctx, client, plegstat.SessionOptions{Source: o.source, Period: o.period, Observer: w.meter, Log: e.Log, Now: e.Now})
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer session.Close()
-	w.session, w.subject, w.began = session, session.Subscribe(), e.Now()
-	session.start(ctx)
+	defer w.session.Close()
+	w.begin(ctx)
 	if err := w.run(); err != nil || w.interrupted {
 		return err
 	}
 	return u.Finish(ctx, func() error { return nil })
+}
+
+// begin starts the PLEG of the session.
+func (w *watchSession) begin(ctx context.Context) {
+	shell.Settle()
+	w.subject, w.began = w.session.Subscribe(), w.env.Now()
+	w.session.Start(ctx)
 }
 
 func (w *watchSession) run() error {
@@ -205,7 +224,7 @@ func (w *watchSession) drain() error {
 		}
 	}
 	for _, n := range notes {
-		if n.Kind == plegstat.NoHints && w.opts.source == sourceEvents {
+		if n.Kind == plegstat.NoHints && w.opts.source == plegstat.HintSource {
 			return fmt.Errorf("--source events: %w", n.Err)
 		}
 		if err := w.printer.note(n.At, noteText(n)); err != nil {
@@ -223,7 +242,7 @@ func (w *watchSession) drain() error {
 // notes returns the notes to print: a user who asked for relists knows that
 // there are no hints.
 func (w *watchSession) notes() []plegstat.Note {
-	return slices.DeleteFunc(w.meter.Take(), func(n plegstat.Note) bool { return errors.Is(n.Err, errNoSubscription) })
+	return slices.DeleteFunc(w.meter.Take(), func(n plegstat.Note) bool { return errors.Is(n.Err, plegstat.ErrNoSubscription) })
 }
 
 // take returns the events to print.
