@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/plural"
 )
 
 // LoadOptions are what Load reads besides files. The zero value reads files
@@ -325,7 +326,7 @@ func (l *loader) warnIgnored() {
 	for _, path := range slices.Sorted(maps.Keys(l.ignored)) {
 		i := l.ignored[path]
 		if i.more > 0 {
-			i.first.Message += fmt.Sprintf(" (and in %s more)", plural(i.more, "place"))
+			i.first.Message += fmt.Sprintf(" (and in %s more)", plural.Of(i.more, "place"))
 		}
 		l.set.Warnings = append(l.set.Warnings, i.first)
 	}

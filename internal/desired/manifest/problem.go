@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/internal/sys/plural"
 )
 
 // Problem is one thing that is wrong with one place of the input, or, in
@@ -89,14 +91,7 @@ func (ps Problems) Summary() string {
 	for _, p := range ps {
 		files[p.File] = true
 	}
-	return plural(len(ps), "problem") + " in " + plural(len(files), "file")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return plural.Of(len(ps), "problem") + " in " + plural.Of(len(files), "file")
 }
 
 // sorted orders by file and line, keeps the order of discovery on one line,

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/podctl/podctl/internal/sys/plural"
 )
 
 // workload is what matters of a Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet
@@ -86,7 +88,7 @@ func (w *workload) number(b *builder, replicas int) int {
 		b.warning("spec.replicas", "it asks for 0 pods: none runs", "")
 		return 0
 	case int(*w.replicas) != n:
-		b.warning("spec.replicas", fmt.Sprintf("it asks for %s, and runs as %d", plural(int(*w.replicas), "pod"), n), fmt.Sprintf("--replicas %d", *w.replicas))
+		b.warning("spec.replicas", fmt.Sprintf("it asks for %s, and runs as %d", plural.Of(int(*w.replicas), "pod"), n), fmt.Sprintf("--replicas %d", *w.replicas))
 	}
 	if w.ordered && n > 1 {
 		b.warning("spec.replicas", fmt.Sprintf("its %d pods start at once, not each once the one before it is ready", n),

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -12,6 +14,14 @@ type Caller struct {
 	// Comm is the name of the process when it connected, "" if unknown. The kernel cuts
 	// it to 15 bytes, and the process may choose it.
 	Comm string
+}
+
+// String is "crictl 9311".
+func (c Caller) String() string {
+	if c.PID == 0 {
+		return "unknown"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %d", c.Comm, c.PID))
 }
 
 // Call is one gRPC call. It belongs to the decoder of its connection: an Observer reads it

@@ -8,6 +8,7 @@ import (
 
 	"github.com/podctl/podctl/internal/pods/leak"
 	"github.com/podctl/podctl/internal/pods/why"
+	"github.com/podctl/podctl/internal/sys/plural"
 )
 
 // maxNames is how many names an evidence lists.
@@ -19,17 +20,6 @@ func firstNames(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
-}
-
-// plural is "1 pod" or "2 pods".
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "s"):
-		noun += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func checkPods(f Facts, r *report) {
@@ -63,7 +53,7 @@ func checkPods(f Facts, r *report) {
 		r.warn("podctl describe "+p.Doubled[0], "more than one sandbox is ready of %s", firstNames(p.Doubled))
 	}
 	if len(p.Abandoned)+len(p.Headless)+len(p.Hanging)+len(p.Broken)+len(p.Doubled)+len(p.Denied) == 0 {
-		r.ok("%s, %d running, %d dead", plural(p.Count, "pod"), p.Running, p.Dead)
+		r.ok("%s, %d running, %d dead", plural.Of(p.Count, "pod"), p.Running, p.Dead)
 	}
 }
 
@@ -88,14 +78,14 @@ func checkLeaks(noun string, kinds ...leak.Kind) func(Facts, *report) {
 			}
 		}
 		if len(leaked) > 0 {
-			r.warn("podctl orphans", "%s of nothing that the runtime lists: %s", plural(len(leaked), noun), firstNames(leaked))
+			r.warn("podctl orphans", "%s of nothing that the runtime lists: %s", plural.Of(len(leaked), noun), firstNames(leaked))
 		}
 		if len(unlisted) > 0 {
 			text := firstNames(unlisted)
 			if leaks.Other != "" {
 				text += "; another runtime may be on this host: " + leaks.Other
 			}
-			r.info("%s of nothing that this runtime lists, which another client or runtime may have: %s", plural(len(unlisted), noun), text)
+			r.info("%s of nothing that this runtime lists, which another client or runtime may have: %s", plural.Of(len(unlisted), noun), text)
 		}
 		if len(leaked)+len(unlisted) == 0 {
 			r.ok("no %s of a sandbox or container that is gone", noun)
@@ -164,7 +154,7 @@ func checkKubeletPods(f Facts, r *report) {
 		r.warn("give podctl a service account with the verb get of nodes/pods, or pass --kubelet with --kubelet-token-file to orphans",
 			"the kubelet (pid %d) does not name its pods, so that podctl cannot say which of them it desires: %s", k.PID, strings.ReplaceAll(k.AskErr.Error(), "\n", "; "))
 	default:
-		r.ok("%s, asked at %s with %s", plural(k.PodCount, "pod"), k.Server, k.Credential)
+		r.ok("%s, asked at %s with %s", plural.Of(k.PodCount, "pod"), k.Server, k.Credential)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/podctl/podctl/internal/pods/leak"
+	"github.com/podctl/podctl/internal/sys/plural"
 )
 
 // Pool is the addresses that host-local has for a network.
@@ -157,7 +158,7 @@ func checkPools(f Facts, r *report) {
 		}
 		text := fmt.Sprintf("%d of %d addresses of network %s are taken", p.Taken, p.Total, n.Name)
 		if gone > 0 {
-			text += ", " + plural(gone, "address") + " by nothing that this runtime lists: files of " + p.Dir
+			text += ", " + plural.Of(gone, "address") + " by nothing that this runtime lists: files of " + p.Dir
 		}
 		hint := "podctl orphans lists those of pods that are gone; else widen the subnet of the network"
 		switch {

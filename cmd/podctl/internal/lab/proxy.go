@@ -109,16 +109,16 @@ const rulesPoll = time.Second
 func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) error {
 	u := e.Unblocked()
 	defer u.Flush()
-	runtime, err := connectTraced(ctx, u.Env, o.Globals)
+	runtime, err := tracing.Connect(ctx, o.ConnectOptions(u.Env), func(format string, args ...any) { fmt.Fprintf(u.Errw, format+"\n", args...) })
 	if err != nil {
 		return err
 	}
-	defer runtime.close()
+	defer runtime.Close()
 	var names trace.Names
-	runtime.learn(ctx, u.Env, &names)
-	p, err := proxy.New(proxy.Options{Dial: runtime.dial, CallerOf: relay.PeerOf, Now: e.Now, Fired: func(f *rules.Firing, c rules.Call) {
+	runtime.Learn(ctx, u.Log, &names)
+	p, err := proxy.New(proxy.Options{Dial: runtime.Dial, CallerOf: relay.PeerOf, Now: e.Now, Fired: func(f *rules.Firing, c rules.Call) {
 		what := strings.TrimSpace(c.Method + " " + output.OneLine(c.Target.String()))
-		fmt.Fprintf(u.Out, "%s  %s  %s  rule %d, %s (firing %d)\n", output.Clock(e.Now()), output.OneLine(callerText(c.Caller)), what, f.Number, output.OneLine(f.Source), f.Count)
+		fmt.Fprintf(u.Out, "%s  %s  %s  rule %d, %s (firing %d)\n", output.Clock(e.Now()), output.OneLine(c.Caller.String()), what, f.Number, output.OneLine(f.Source), f.Count)
 	}}, rules.NewSet(o.inject), &names)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(l) }()
-	fmt.Fprintf(u.Errw, "serving %s at unix://%s, %s\n", runtime.endpoint.Runtime, o.listen, output.Plural(len(p.Rules()), "rule"))
+	fmt.Fprintf(u.Errw, "serving %s at unix://%s, %s\n", runtime.Endpoint.Runtime, o.listen, output.Plural(len(p.Rules()), "rule"))
 	poll := time.NewTicker(rulesPoll)
 	defer poll.Stop()
 	for err == nil && ctx.Err() == nil {

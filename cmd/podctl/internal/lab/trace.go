@@ -1,8 +1,11 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +16,9 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/lab/attach"
 	"github.com/podctl/podctl/internal/lab/trace"
+	"github.com/podctl/podctl/internal/lab/tracing"
 	"github.com/podctl/podctl/internal/sys/suggest"
 )
 
@@ -138,11 +143,87 @@ func checkFilter(f trace.Filter) error {
 	return nil
 }
 
-// environment is that of the command: its runtime is the one at the socket.
-func environment(socket, image string) []string {
-	inherited := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return name == "PODCTL_RUNTIME_ENDPOINT" || name == "PODCTL_IMAGE_ENDPOINT" // they would win
+// runTrace traces until the command ends, an interrupt, or --for. It does not call
+// shell.Settle: garbage collection would delay the calls that pass.
+func runTrace(ctx context.Context, e *shell.Env, o traceOptions) error {
+	u := e.Unblocked()
+	defer u.Flush()
+	e = u.Env
+	say := func(format string, args ...any) { fmt.Fprintf(e.Errw, format+"\n", args...) }
+	runtime, err := tracing.Connect(ctx, o.ConnectOptions(e), say)
+	if err != nil {
+		return err
+	}
+	defer runtime.Close()
+	printer, err := newTracePrinter(e, o)
+	if err != nil {
+		return err
+	}
+	err = tracing.Run(ctx, tracing.Options{
+		Filter: o.filter, Secrets: o.secrets, Summary: o.summary, Quiet: o.quiet, InFlight: o.inFlight, For: o.last, Command: o.command,
+		In: e.In, Out: output.Raw(e.Out), Err: output.Raw(e.Errw), Interrupts: e.Interrupts, Printer: printer, Say: say, Now: e.Now, Log: e.Log,
+	}, runtime, func() (tracing.Frontend, error) {
+		if o.attach {
+			return attachTo(runtime, say)
+		}
+		l, err := tracing.Listen(o.listen)
+		if err == nil && len(o.command) == 0 {
+			say("tracing calls to %s at unix://%s", runtime.Endpoint.Runtime, l.Path())
+		}
+		return l, err
 	})
-	return append(inherited, "CONTAINER_RUNTIME_ENDPOINT=unix://"+socket, "IMAGE_SERVICE_ENDPOINT="+image)
+	if exit, ok := errors.AsType[*tracing.ExitError](err); ok {
+		return &shell.StatusError{Code: exit.Code}
+	}
+	if err == nil && len(o.command) == 0 {
+		_ = u.Finish(ctx, func() error { return nil })
+	}
+	return err
+}
+
+// attachTo has the trace take the place of the runtime's socket.
+func attachTo(runtime *tracing.Runtime, say func(format string, args ...any)) (tracing.Frontend, error) {
+	path, isUnix := strings.CutPrefix(runtime.Endpoint.Runtime, "unix://")
+	if !isUnix {
+		return nil, shell.Usagef("--attach needs a runtime at a unix socket")
+	}
+	f, err := attach.Open(path, func(s *attach.Swap) (*exec.Cmd, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		cmd := exec.Command(self, watchdogName, s.Path, s.Parked)
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PODCTL_") })
+		cmd.Stderr = os.Stderr
+		return cmd, nil
+	}, say)
+	if err != nil {
+		return nil, err
+	}
+	runtime.Dial = f.Dial
+	return f, nil
+}
+
+// watchdogName is the hidden command that undoes what --attach did.
+const watchdogName = "__trace-watchdog"
+
+// watchdogCommand is started by `podctl trace --attach`.
+func watchdogCommand(e *shell.Env) *cmdline.Command {
+	return &cmdline.Command{
+		Name: watchdogName, Hidden: true, Usage: "give a runtime its socket back when podctl trace dies",
+		Args:    cmdline.Args{Of: cmdline.File, Many: true},
+		Effect:  cmdline.Changes,
+		OnNodes: cmdline.NotOnNodes,
+		Action: func(c *cli.Context) error {
+			in, isFile := e.In.(*os.File)
+			if c.NArg() != 2 || !isFile {
+				return shell.Usagef("it is for podctl trace --attach")
+			}
+			s, err := attach.OpenSwap(c.Args().Get(0), c.Args().Get(1))
+			if err != nil {
+				return err
+			}
+			return attach.RunWatchdog(s, in, e.Out)
+		},
+	}
 }

@@ -11,20 +11,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/lab/relay"
 	"github.com/podctl/podctl/internal/lab/trace"
+	"github.com/podctl/podctl/internal/lab/tracing"
 )
 
-// tracePrinter prints a trace. Its errors are those of the output.
-type tracePrinter interface {
-	begin() error
-	entry(*trace.Entry) error
-	missed(relay.Missed) error
-	summary(at time.Time, s summaryData) error
-	// close ends the output.
-	close() error
-}
-
 // newTracePrinter returns the printer of the format.
-func newTracePrinter(e *shell.Env, o traceOptions) (tracePrinter, error) {
+func newTracePrinter(e *shell.Env, o traceOptions) (tracing.Printer, error) {
 	to := destination{Writer: e.Out, env: e, tty: e.TTY}
 	switch {
 	case o.file != "":
@@ -50,33 +41,25 @@ type destination struct {
 	closer io.Closer // nil for a standard stream
 }
 
-func (d destination) close() error {
+// Close implements tracing.Printer.
+func (d destination) Close() error {
 	if d.closer == nil {
 		return nil
 	}
 	return d.closer.Close()
 }
 
-// missed is on standard error: it is about the trace.
-func (d destination) missed(m relay.Missed) error {
+// Missed implements tracing.Printer: it is about the trace, and on standard error.
+func (d destination) Missed(m relay.Missed) error {
 	_, err := fmt.Fprintf(d.env.Errw, "warning: %s\n", missedText(m))
 	return err
 }
 
 func missedText(m relay.Missed) string {
-	caller := callerText(m.Caller)
 	if m.HTTP2 {
-		return fmt.Sprintf("further calls of %s pass, and are not seen: %s", caller, m.Reason)
+		return fmt.Sprintf("further calls of %s pass, and are not seen: %s", m.Caller, m.Reason)
 	}
-	return fmt.Sprintf("a connection of %s: %s", caller, m.Reason)
-}
-
-// callerText is "crictl 9311".
-func callerText(c relay.Caller) string {
-	if c.PID == 0 {
-		return "unknown"
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s %d", c.Comm, c.PID))
+	return fmt.Sprintf("a connection of %s: %s", m.Caller, m.Reason)
 }
 
 // dataPrinter prints one object for each call.
@@ -85,11 +68,15 @@ type dataPrinter struct {
 	stream *output.Stream
 }
 
-func (p *dataPrinter) begin() error { return nil }
+// Begin implements tracing.Printer.
+func (p *dataPrinter) Begin() error { return nil }
 
-func (p *dataPrinter) entry(e *trace.Entry) error { return p.stream.Print(e.Method, e.Data()) }
+// Entry implements tracing.Printer.
+func (p *dataPrinter) Entry(e *trace.Entry) error { return p.stream.Print(e.Method, e.Data()) }
 
-func (p *dataPrinter) summary(at time.Time, s summaryData) error {
+// Summary implements tracing.Printer.
+func (p *dataPrinter) Summary(at time.Time, all *trace.Summary, inFlight []*trace.Entry, took time.Duration) error {
+	s := summaryOf(all, inFlight, took)
 	s.Type, s.Time = "summary", at
 	return p.stream.Print("", s)
 }
@@ -114,7 +101,8 @@ func newTablePrinter(to destination, o traceOptions) *tablePrinter {
 	return p
 }
 
-func (p *tablePrinter) begin() error {
+// Begin implements tracing.Printer.
+func (p *tablePrinter) Begin() error {
 	if p.noHeaders {
 		return nil
 	}
@@ -124,12 +112,13 @@ func (p *tablePrinter) begin() error {
 
 func (p *tablePrinter) width() int { return p.env.TableWidth(p.full) }
 
-func (p *tablePrinter) entry(e *trace.Entry) error {
+// Entry implements tracing.Printer.
+func (p *tablePrinter) Entry(e *trace.Entry) error {
 	took := tookText(e.Took)
 	if e.InFlight {
 		took += "…"
 	}
-	line := p.table.Row([]string{output.Clock(e.Start), callerText(e.Caller), e.Method, e.Target.String(), took, e.Result()}, p.width())
+	line := p.table.Row([]string{output.Clock(e.Start), e.Caller.String(), e.Method, e.Target.String(), took, e.Result()}, p.width())
 	if p.color && e.Failed() {
 		line = output.Red + line + output.Plain
 	}
@@ -145,8 +134,9 @@ func tookText(d time.Duration) string {
 	return output.ShortTime(d)
 }
 
-func (p *tablePrinter) summary(_ time.Time, s summaryData) error {
-	_, err := io.WriteString(p, s.text())
+// Summary implements tracing.Printer.
+func (p *tablePrinter) Summary(_ time.Time, s *trace.Summary, inFlight []*trace.Entry, took time.Duration) error {
+	_, err := io.WriteString(p, summaryOf(s, inFlight, took).text())
 	return err
 }
 
@@ -228,7 +218,7 @@ var callHeader = []string{"TOOK", "TIME", "CALLER", "CALL", "TARGET", "RESULT"}
 
 func callRows(entries []*trace.Entry) (rows [][]string) {
 	for _, e := range entries {
-		rows = append(rows, []string{tookText(e.Took), output.Clock(e.Start), callerText(e.Caller), e.Method, e.Target.String(), e.Result()})
+		rows = append(rows, []string{tookText(e.Took), output.Clock(e.Start), e.Caller.String(), e.Method, e.Target.String(), e.Result()})
 	}
 	return rows
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/podctl/podctl/internal/sys/plural"
 )
 
 // replacement stands for a character that a terminal would not print.
@@ -91,12 +93,7 @@ func Raw(w io.Writer) io.Writer {
 }
 
 // Plural is "1 pod" or "3 pods".
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func Plural(n int, noun string) string { return plural.Of(n, noun) }
 
 // Clock is the time of day, in milliseconds.
 func Clock(t time.Time) string { return t.Format("15:04:05.000") }
