@@ -17,6 +17,7 @@ import (
 	"github.com/podctl/podctl/internal/lab/relay"
 	"github.com/podctl/podctl/internal/lab/rules"
 	"github.com/podctl/podctl/internal/lab/trace"
+	"github.com/podctl/podctl/internal/lab/tracing"
 	"github.com/podctl/podctl/internal/sys/ownsocket"
 )
 
