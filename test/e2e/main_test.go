@@ -20,6 +20,7 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	beProbe()
 	if socket := os.Getenv(kubeletEnv); socket != "" {
 		beKubelet(socket)
 	}
