@@ -39,6 +39,9 @@ type Comparison struct {
 	Delays                                      []Delay
 	// Cut counts attempts that only one of the two had time for.
 	Cut int
+	// Drifted counts containers whose runs both nodes began by the rule of the back-off, and not
+	// at the same times: from there on their requests are compared, not how many there are.
+	Drifted int
 }
 
 // Side is what one node did with a pod.
@@ -61,6 +64,12 @@ type comparing struct {
 	restart         time.Duration
 	// cuts are the runs of containers, by name and number, that only one had time for.
 	cuts []string
+	// drifted are the containers whose runs began at other times, and both by the rule.
+	drifted []string
+	// right are the runs that began by the rule of the back-off.
+	right map[*Attempt]bool
+	// sandboxCut is whether only one had time for the last sandbox.
+	sandboxCut bool
 	// more is how many more runs of the container the kubelet has made, while one is compared.
 	more int
 }
@@ -68,7 +77,7 @@ type comparing struct {
 // Add compares what the two nodes did with a pod.
 func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Side) {
 	c.Pods++
-	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart}
+	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart, right: map[*Attempt]bool{}}
 	if restart > 0 {
 		for _, s := range []*Side{kubelet, podctl} {
 			if s.Life != nil {
@@ -80,6 +89,7 @@ func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Si
 	p.statuses()
 	p.events()
 	p.Cut += len(p.cuts)
+	p.Drifted += len(p.drifted)
 }
 
 // withoutBroken returns the attempts without the calls that were broken off when the node was
@@ -157,6 +167,15 @@ func (p *comparing) attempts(what, name string, a, b []*Attempt, inA, inB *Attem
 		return list
 	}
 	i, j := len(early(p.kubelet, a)), len(early(p.podctl, b))
+	for _, runs := range [][]*Attempt{a[:i], b[:j]} {
+		maps.Copy(p.right, byRule(runs, false))
+	}
+	for _, runs := range [][]*Attempt{a[max(0, i-1):], b[max(0, j-1):]} {
+		maps.Copy(p.right, byRule(runs, p.restart > 0))
+	}
+	if p.restartBetween(a[:i], b[:j]) {
+		p.drifted = append(p.drifted, name)
+	}
 	p.runs(what, name, a[:i], b[:j], inA, inB, inA, inB, p.restart, 0)
 	p.runs(what+" since the restart", name, a[i:], b[j:], inA, inB, cmp.Or(at(a, i-1), inA), cmp.Or(at(b, j-1), inB), 0, i-j)
 }
@@ -167,7 +186,7 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 	for i := range max(len(a), len(b)) {
 		what := fmt.Sprintf("%s attempt %d", what, i)
 		if i >= len(a) || i >= len(b) {
-			if p.cut(i, a, b, inA, inB, until) {
+			if p.cut(i, a, b, inA, inB, until) || slices.Contains(p.drifted, name) {
 				p.cuts = append(p.cuts, name)
 				return
 			}
@@ -180,6 +199,9 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 			return
 		}
 		p.more = more
+		if p.drifts(a, b, i) && !slices.Contains(p.drifted, name) {
+			p.drifted = append(p.drifted, name)
+		}
 		p.steps(what, a[i], b[i], cmp.Or(at(a, i-1), beforeA), cmp.Or(at(b, i-1), beforeB), inA, inB)
 		p.more = 0
 		p.probes(what, a[i], b[i])
@@ -219,11 +241,14 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 		delayA, _ := p.delay(p.kubelet, a, i, beforeA, inA)
 		delayB, after := p.delay(p.podctl, b, i, beforeB, inB)
 		class := x.Method + " after " + after
+		if i == 0 && p.right[a] && p.right[b] && p.late(delayA, delayB, x.Method) {
+			continue
+		}
 		if p.restart > 0 && (spans(p.kubelet, a, x, p.restart) || spans(p.podctl, b, y, p.restart)) {
 			continue // probes and deadlines start over
 		}
 		p.Delays = append(p.Delays, Delay{class, delayA, delayB, p.pod.Name + " " + what})
-		if d := delayA - delayB; d.Abs() > allowed(x.Method, max(delayA, delayB)) {
+		if p.late(delayA, delayB, x.Method) {
 			p.differ(what+" "+class, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
 		}
 	}

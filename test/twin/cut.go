@@ -19,6 +19,7 @@ func (p *comparing) cutSandbox(i int, a, b []*Attempt) bool {
 	if i == 0 || s.Ended.Sub(x.Steps[0].At) > takeover {
 		return false
 	}
+	p.sandboxCut = true
 	for name, runs := range x.Containers {
 		p.cuts = append(p.cuts, slices.Repeat([]string{name}, len(runs))...)
 	}

@@ -88,7 +88,11 @@ func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt) (dela
 		note(before.Exit.At, "exit")
 	}
 	for _, earlier := range a.Steps[:i] {
-		note(earlier.End, earlier.Method)
+		end := earlier.End
+		if end.After(step.At) { // a hook that takes longer than the grace period
+			end = earlier.At
+		}
+		note(end, earlier.Method)
 	}
 	note(a.Exit.At, "exit")
 	others := a.Containers // what a sandbox waits for
@@ -109,7 +113,14 @@ func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt) (dela
 		}
 	}
 	for _, probe := range a.Probes {
-		note(probe.End, "probe")
+		if i == 0 || a.Steps[i-1].Method != "ExecSync" || step.Method != "StopContainer" || probe.End.Before(a.Steps[i-1].At) {
+			note(probe.End, "probe")
+		}
 	}
 	return step.At.Sub(cause), after
+}
+
+// late reports whether one delay is longer than the other by more than the method may vary.
+func (p *comparing) late(a, b time.Duration, method string) bool {
+	return (a - b).Abs() > allowed(method, max(a, b))
 }

@@ -150,8 +150,8 @@ func (d *draw) life(pod *v1.Pod, c *v1.Container, sidecar bool) {
 	}
 	if !sidecar {
 		lives = append(lives,
-			fmt.Sprintf("touch /ready; echo done; sleep %d; exit 0", d.between(1, 20)),
-			fmt.Sprintf("touch /ready; echo failed; sleep %d; echo why > /dev/termination-log; exit %d", d.between(1, 20), d.between(1, 3)),
+			fmt.Sprintf("touch /ready; echo done; sleep %d.4; exit 0", d.between(1, 20)),
+			fmt.Sprintf("touch /ready; echo failed; sleep %d.4; echo why > /dev/termination-log; exit %d", d.between(1, 20), d.between(1, 3)),
 			fmt.Sprintf("[ $ATTEMPT -ge %d ] || exit 4; touch /ready; sleep infinity", d.between(1, 3)),
 			"exit 1",
 		)

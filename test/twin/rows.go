@@ -3,6 +3,7 @@ package twin
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ type row struct {
 var (
 	later    = regexp.MustCompile(`^sandbox [1-9]`)
 	counted  = regexp.MustCompile(`(\.metadata\.attempt|\.container\.restartCount|\.config\.logPath|, run \d+)$`)
-	betweens = regexp.MustCompile(`terminated \d+ \w+ "[^"]*"|waiting PostStartHookError|waiting CrashLoopBackOff`)
+	betweens = regexp.MustCompile(`(terminated \d+ \w+ "[^"]*"|waiting (PostStartHookError|RunContainerError|CreateContainerError|CrashLoopBackOff))(, before \d+ \w+)?`)
 )
 
 var rows = []row{
@@ -26,14 +27,14 @@ var rows = []row{
 		"leftover files of a pod (containers, sandboxes, directory, logs) are removed as soon as it is stopped",
 		// A kubelet counts on from what it finds of the pod before, attempts and back-off.
 		func(p *comparing, d Difference) bool {
-			return p.comesBack() && (later.MatchString(d.What) || strings.HasPrefix(d.What, "status") && counted.MatchString(d.What) || strings.HasPrefix(d.What, "events SandboxChanged "))
+			return p.comesBack() && (later.MatchString(d.What) || strings.HasPrefix(d.What, "status") && counted.MatchString(d.What) || strings.HasPrefix(d.What, "events "))
 		},
 	},
 	{
 		"a hook that exceeds its grace period, and a Sync or Terminate that is cancelled, end at the next call",
 		// A kubelet's goes on, and fails when the container has ended.
 		func(_ *comparing, d Difference) bool {
-			return strings.HasPrefix(d.What, "events FailedPreStopHook ") && d.Podctl == "0"
+			return strings.HasPrefix(d.What, "events FailedPreStopHook ") && count(d.Podctl) < count(d.Kubelet)
 		},
 	},
 	{
@@ -92,6 +93,12 @@ func (p *comparing) rowOf(d Difference) string {
 		}
 	}
 	return ""
+}
+
+// count is the number of events in a difference.
+func count(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
 }
 
 // between shows a container that waits for its next run in one way.

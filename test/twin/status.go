@@ -31,7 +31,8 @@ const lasting = 5
 func (p *comparing) statuses() {
 	a, b := tracks(p.kubelet.Statuses), tracks(p.podctl.Statuses)
 	for _, name := range slices.Sorted(maps.Keys(both(a, b))) {
-		if p.isCut(name) {
+		ofPod := name == "the pod" || strings.HasPrefix(name, "condition ")
+		if p.isCut(name) || ofPod && (p.sandboxCut || len(p.drifted) > 0) {
 			continue
 		}
 		p.States += len(a[name])
@@ -41,10 +42,10 @@ func (p *comparing) statuses() {
 	}
 }
 
-// isCut reports whether only one of the nodes had time for some run of the container: its
-// runs have other numbers then.
+// isCut reports whether only one of the nodes had time for some run of the container, or they began
+// at other times: its runs have other numbers then.
 func (p *comparing) isCut(name string) bool {
-	return slices.ContainsFunc(p.cuts, func(c string) bool { return strings.HasPrefix(name, c+",") })
+	return slices.ContainsFunc(slices.Concat(p.cuts, p.drifted), func(c string) bool { return strings.HasPrefix(name, c+",") })
 }
 
 // lacks reports whether b never shows what lasts in a.
@@ -124,12 +125,18 @@ var once = []string{"Created", "Started", "Killing", "FailedPostStartHook", "Fai
 func (p *comparing) events() {
 	a, b := reasons(p.kubelet.Events), reasons(p.podctl.Events)
 	for _, name := range slices.Sorted(maps.Keys(both(a, b))) {
+		if slices.Contains(p.drifted, name) {
+			continue
+		}
 		for _, reason := range kubeletReasons {
 			x, y := a[name][reason], b[name][reason]
 			p.Events += x
 			spare := len(p.cuts)
 			if reason == "Killing" { // once more where the first kill is broken off
 				spare *= 2
+				if p.restart > 0 {
+					spare++
+				}
 			}
 			if slices.Contains(once, reason) && max(x, y)-min(x, y) > spare || !slices.Contains(once, reason) && min(x, y) == 0 && max(x, y) > 1+len(p.cuts) {
 				p.differ("events "+reason+" of "+name, fmt.Sprint(x), fmt.Sprint(y))

@@ -265,7 +265,7 @@ func (n *node) sample(until time.Time) map[string][]Sample {
 
 func report(t *testing.T, c *Comparison) {
 	t.Helper()
-	t.Logf("%d pods: %d calls, %d fields, %d probes, %d states, %d events compared; %d attempts cut", c.Pods, c.Calls, c.Fields, c.Probes, c.States, c.Events, c.Cut)
+	t.Logf("%d pods: %d calls, %d fields, %d probes, %d states, %d events compared; %d attempts cut, %d containers drifted", c.Pods, c.Calls, c.Fields, c.Probes, c.States, c.Events, c.Cut, c.Drifted)
 	if c.Calls == 0 || c.States == 0 || c.Events == 0 {
 		t.Fatal("nothing was compared")
 	}

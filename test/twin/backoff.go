@@ -1,0 +1,82 @@
+package twin
+
+import "time"
+
+// firstBackOff and lastBackOff bound how long a container that ended waits for its next run: each wait
+// is twice the one before (kuberuntime_manager.go, doBackOff).
+const (
+	firstBackOff = 10 * time.Second
+	lastBackOff  = 5 * time.Minute
+)
+
+// tie is how near to the end of a back-off a decision may fall on either side.
+const tie = 250 * time.Millisecond
+
+// retry is how long after the end of a back-off a kubelet syncs the pod again, at most.
+const retry = 20 * time.Second
+
+// byRule returns the runs of a container that began when the back-off allowed it, by the ends of the
+// runs before them. The two nodes may then differ though both are right: what a probe kills ends by the
+// probe's own clock, and a kubelet's retries are spread over seconds. A node that has been started again
+// since the first of the runs has forgotten the back-off.
+func byRule(runs []*Attempt, again bool) map[*Attempt]bool {
+	right := map[*Attempt]bool{}
+	var wait time.Duration
+	for i := 1; i < len(runs) && !runs[i-1].Exit.At.IsZero(); i++ {
+		before, began := runs[i-1], runs[i].Steps[0].At
+		waited := began.Sub(before.Exit.At)
+		atOnce := waited < slack
+		switch killed := killedBySync(before); {
+		case again && i == 1:
+			right[runs[i]] = true
+		case killed && atOnce && (i == 1 || runs[i-2].Exit.At.IsZero()):
+			// The sync that kills a container knows the end of the run before that one only.
+			right[runs[i]] = true
+			continue
+		case killed && atOnce:
+			right[runs[i]] = began.Sub(runs[i-2].Exit.At) > wait-tie
+		case killed && (i == 1 || before.Exit.At.Sub(runs[i-2].Exit.At) > wait+tie):
+			right[runs[i]] = false
+		default:
+			right[runs[i]] = wait == 0 && atOnce || wait > 0 && waited > wait-tie && waited < wait+retry
+		}
+		wait = min(max(2*wait, firstBackOff), lastBackOff)
+	}
+	return right
+}
+
+// killedBySync reports whether a sync stopped the container, because of a probe or a change, and
+// not its own start, because of a postStart hook that failed.
+func killedBySync(run *Attempt) bool {
+	var started time.Time
+	for _, s := range run.Steps {
+		switch s.Method {
+		case "StartContainer":
+			started = s.End
+		case "StopContainer":
+			return s.At.Sub(started) > 500*time.Millisecond
+		}
+	}
+	return false
+}
+
+// drifts reports whether run i of a container began so much later on one node that what follows differs,
+// though both began it by the rule.
+func (p *comparing) drifts(a, b []*Attempt, i int) bool {
+	if i == 0 || !p.right[a[i]] || !p.right[b[i]] {
+		return false
+	}
+	waited := func(list []*Attempt) time.Duration { return list[i].Steps[0].At.Sub(ended(list[i-1])) }
+	x, y := waited(a), waited(b)
+	return (x < slack) != (y < slack) || p.late(x, y, "CreateContainer")
+}
+
+// restartBetween reports whether the nodes were killed shortly after the last run of a container on one
+// began, and before that of the other.
+func (p *comparing) restartBetween(a, b []*Attempt) bool {
+	last, s := a, p.kubelet
+	if len(b) > len(a) {
+		last, s = b, p.podctl
+	}
+	return p.restart > 0 && (len(a) == len(b)+1 || len(b) == len(a)+1) && s.Began.Add(p.restart).Sub(last[len(last)-1].Steps[0].At) < downtime
+}
