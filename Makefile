@@ -77,7 +77,7 @@ critest: build ## run Kubernetes' critest against podctl sim, and write docs/cri
 	@hack/critest $(BIN)/podctl
 
 .PHONY: conform
-conform: ## check pods on private runtimes by test/conform, and write docs/conform.md
+conform: build ## check pods on private runtimes by podctl conform, and write docs/conform.md
 	@hack/conform
 
 .PHONY: bench

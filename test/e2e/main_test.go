@@ -20,7 +20,6 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	beProbe()
 	if socket := os.Getenv(kubeletEnv); socket != "" {
 		beKubelet(socket)
 	}

@@ -9,6 +9,8 @@ import (
 // Commands returns the commands of the section, in the order of the help.
 func Commands(e *shell.Env) []*cmdline.Command {
 	return []*cmdline.Command{
+		conformCommand(e),
+		probeCommand(e),
 		proxyCommand(e),
 		traceCommand(e),
 		watchdogCommand(e),

@@ -28,7 +28,7 @@ func TestLibrariesOfDynamicProgram(t *testing.T) {
 	if err != nil || len(got) < 2 || !filepath.IsAbs(got[0]) || !strings.Contains(string(maps), filepath.Dir(got[1])) {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := librariesOf(sh, "\n"); hint.Of(err) != "CGO_ENABLED=0 go build -C test ./conform/cmd" {
+	if got, err := librariesOf(sh, "\n"); hint.Of(err) != "CGO_ENABLED=0 go install github.com/podctl/podctl/cmd/podctl@latest" {
 		t.Errorf("without maps: %q, %v", got, err)
 	}
 }
@@ -40,7 +40,7 @@ func TestCopiedProgram(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "program")
 	for range 2 {
-		files, err := copyProgram(dir)
+		files, err := copyPodctl(dir)
 		if err != nil || files["/podctl-conform"] != filepath.Join(dir, "podctl-conform") {
 			t.Fatal(files, err)
 		}

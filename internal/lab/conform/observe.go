@@ -13,7 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/test/conform/inside"
+	"github.com/podctl/podctl/internal/lab/conform/inside"
 	"github.com/podctl/podctl/internal/pod"
 )
 

@@ -14,12 +14,12 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// program is where this program is in the containers.
+// program is where podctl is in the containers.
 const program = "/podctl-conform"
 
-// copyProgram copies this program, and the libraries that it needs, to files in dir that every user may
+// copyPodctl copies podctl, and the libraries that it needs, to files in dir that every user may
 // run, and returns their paths by those in containers. The directory is for these alone.
-func copyProgram(dir string) (map[string]string, error) {
+func copyPodctl(dir string) (map[string]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func librariesOf(program, maps string) ([]string, error) {
 			}
 		}
 		if found == "" {
-			return nil, hint.Errorf("CGO_ENABLED=0 go build -C test ./conform/cmd", "it is linked dynamically, and its library %s is not found, which containers need", name)
+			return nil, hint.Errorf("CGO_ENABLED=0 go install github.com/podctl/podctl/cmd/podctl@latest", "it is linked dynamically, and its library %s is not found, which containers need", name)
 		}
 		all = append(all, found)
 	}

@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
-	"github.com/podctl/podctl/test/conform"
-	"github.com/podctl/podctl/test/conform/inside"
+	"github.com/podctl/podctl/internal/lab/conform"
+	"github.com/podctl/podctl/internal/lab/conform/inside"
 )
 
 var place = conform.ManifestOptions{Image: "docker.io/library/busybox:1", Mark: "m1", Files: map[string]string{

@@ -59,15 +59,19 @@ func openWorkspace(ctx, changes context.Context, o Options) (*workspace, error) 
 	defer cancel()
 	unlock, err := flock.Lock(waiting, filepath.Join(dir, "lock"))
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("another conform uses %s: %w", endpoint, err), "wait for its end")
+		return nil, hint.With(fmt.Errorf("another podctl conform uses %s: %w", endpoint, err), "wait for its end")
 	}
 	p := &workspace{dir: dir, unlock: unlock}
+	left := 0
 	if p.mark, err = markOf(dir); err == nil {
-		_, err = sweep(changes, o.Client, p.mark) // what a killed run has left
+		left, err = sweep(changes, o.Client, p.mark)
 	}
 	if err != nil {
 		unlock()
 		return nil, err
+	}
+	if left > 0 {
+		o.Left(left)
 	}
 	return p, nil
 }

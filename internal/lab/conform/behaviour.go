@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/podctl/podctl/test/conform/inside"
+	"github.com/podctl/podctl/internal/lab/conform/inside"
 )
 
 // Namespace is the namespace of the pods, and Label is on each; its value is the mark of who

@@ -5,10 +5,10 @@
 //	                                                                         │
 //	          status, logs, answer of ask ─► Observation ─► expect ─► Result: ok, deviates, unsupported
 //	                                              ▲
-//	     package inside, in each container: facts ┘   (this program, mounted from the host)
+//	     package inside, in each container: facts ┘   (podctl itself, mounted from the host)
 //
 // A behaviour is one pod and what must be true in it: a row of behaviours.yaml. No image is
-// needed but one that the runtime has: containers run this program, which is mounted. Single calls and
+// needed but one that the runtime has: containers run podctl, which is mounted. Single calls and
 // single containers are critest's; what is here needs a pod.
 //
 // # A row

@@ -1,8 +1,8 @@
-// Package inside is what runs in the containers of a conformance test: steps, one
+// Package inside is what podctl does in the containers of a conformance test: steps, one
 // after the other.
 package inside
 
-// Command is the first argument of a program that runs steps.
+// Command is the hidden command of podctl that runs steps.
 const Command = "conform-probe"
 
 // FactsPrefix begins the line of facts that a step writes.

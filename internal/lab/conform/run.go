@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -24,13 +22,11 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/cri/stream"
 	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/lab/conform/inside"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/host"
-	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/serve/daemon"
-	"github.com/podctl/podctl/internal/sys/proc"
-	"github.com/podctl/podctl/test/conform/inside"
 )
 
 // Options of a run.
@@ -43,21 +39,11 @@ type Options struct {
 	Image, Handler string
 	Parallel       int // pods at once
 	Behaviours     []Behaviour
-}
-
-// Connect sets Client and Node for the runtime at an endpoint; disconnect closes the connection.
-// A simulated runtime is refused: it runs nothing that could look around.
-func (o *Options) Connect(ctx context.Context, endpoint string, paths host.Paths) (disconnect func(), err error) {
-	o.Node = daemon.Options{
-		ConnectOptions: daemon.ConnectOptions{Runtime: endpoint, Log: slog.New(slog.DiscardHandler), OnLargeList: func(error) {}},
-		Paths:          paths, Instance: "conform-" + strings.ToLower(rand.Text()[:8]),
-		Listen: control.Listen, Procs: proc.Default, Now: time.Now,
-	}
-	if o.Client, disconnect, err = daemon.Connect(ctx, o.Node.ConnectOptions); err == nil && o.Client.IsSimulated() {
-		disconnect()
-		err = errors.New("a simulated runtime runs nothing that could look around")
-	}
-	return disconnect, err
+	// Left is called with the number of pods that a killed run had left. Begin is called when a
+	// behaviour begins, and what it returns at its end; Ended with its result, concurrently.
+	Left  func(pods int)
+	Begin func(name string) (end func())
+	Ended func(Result)
 }
 
 // sourceName is that of the desired pods.
@@ -84,7 +70,7 @@ func Run(ctx, changes context.Context, o Options) (_ []Result, err error) {
 	}
 	dir := filepath.Join(at.dir, "program")
 	defer func() { _ = os.RemoveAll(dir) }() // of the next one
-	files, err := copyProgram(dir)
+	files, err := copyPodctl(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +172,7 @@ func (r *run) all(ctx context.Context, pods map[string]node.Desired) []Result {
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			begin := r.Node.Now()
+			begin, end := r.Node.Now(), r.Begin(b.Name)
 			seen := &Observation{Refused: "the runtime says that the handler has no user namespaces: they need runc 1.2 or crun 1.9"}
 			if b.Needs != "userNamespaces" || r.handler.UserNamespaces {
 				seen = r.observe(ctx, b, pods[b.Name])
@@ -194,6 +180,9 @@ func (r *run) all(ctx context.Context, pods map[string]node.Desired) []Result {
 			version := r.Client.Connected()
 			results[i] = b.Judge(seen, version.Name, version.Version)
 			results[i].Seconds = r.Node.Now().Sub(begin).Seconds()
+			if end(); ctx.Err() == nil {
+				r.Ended(results[i])
+			}
 		})
 	}
 	wg.Wait()
