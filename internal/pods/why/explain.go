@@ -17,7 +17,7 @@ type Meaning struct {
 	Hint       string     // the next command, "" if none is known
 	Text       string     // the error
 
-	weak bool
+	weak, unresolved bool
 }
 
 // Bounds of what Explain reads and returns.
@@ -79,6 +79,9 @@ func explain(text string, at Step) (Meaning, bool) {
 		}
 		if m.Step == StepPull && (ofSandbox.holds(p) || p.has("sandbox image")) {
 			m.Meaning = "the image of the sandbox (pause) cannot be pulled: " + m.Meaning
+		}
+		if m.unresolved = r.means == unresolvedName; m.unresolved {
+			m.Meaning, m.Hint = unresolved(text)
 		}
 		if image := imageIn(text); image != "" {
 			m.Hint = strings.Replace(m.Hint, "IMAGE", image, 1)

@@ -201,6 +201,8 @@ func TestJudge(t *testing.T) {
 			StepSandbox, LayerKernel, Observed, "means: the kernel has no room", "sysctl "},
 		{"its program exits", placed(exited(CauseExit, 3, "Error", "")),
 			StepRestart, LayerApplication, Observed, "c: its last line: no config", "podctl logs default/web/c"},
+		{"its program looks up a name", with(placed(exited(CauseExit, 1, "Error", "")), func(p *view.Pod) { p.Containers[0].LogLines = []string{"wget: bad address 'db'"} }),
+			StepRestart, LayerApplication, Observed, "its last line: wget: bad address 'db'\nmeans: the name db does not resolve", "podctl services · podctl logs default/web/c"},
 		{"killed by somebody", placed(exited(CauseSignal, 137, "Error", "")),
 			StepRestart, LayerNone, Unknown, "c: exited 137 after 2s: why", "podctl logs default/web/c"},
 		{"an init container fails", placed(with(placed(exited(CauseExit, 1, "Error", "")), func(f *view.Pod) { f.Containers[0].Kind = view.KindInit }).Containers[0]),

@@ -143,7 +143,7 @@ func exits(v *facts) finding {
 	case CauseStart, CauseOOM, CauseHostOOM, CauseStop, CauseLiveness, CauseSignal, CauseLost:
 		f.layer, f.sure = LayerNone, Unknown
 	}
-	return f
+	return v.addUnresolved(f)
 }
 
 func runningInit(v *facts) finding {

@@ -184,6 +184,10 @@ var table = []row{
 	{means: "the program does not exist", step: StepStart, layer: LayerApplication, hint: describePod, in: podProgram, words: []string{"stat /*no such file", "executable file `"}},
 	{means: "the kernel cannot execute the program: it, its interpreter (a CR at the end of its #! line) or its loader does not exist", step: StepStart, layer: LayerApplication, hint: describePod, in: podProgram, words: []string{"no such file or directory"}},
 	{means: "the container's program cannot be executed", step: StepStart, layer: LayerApplication, hint: describePod, in: podProgram},
+	{means: unresolvedName, layer: LayerApplication, hint: listServices, words: []string{
+		"no such host", "could not resolve host", "name or service not known", "temporary failure in name resolution", "bad address '", "enotfound", "eai_again", "unknown host", "unknownhostexception", "could not translate host name",
+		"host not found in upstream", "unable to resolve host", "lookup * server misbehaving", "name does not resolve",
+	}},
 	{means: "the container ends, or cannot be started, again and again: what it was is said before", weak: true, step: StepRestart, layer: LayerApplication, sure: Likely, hint: containerLogs, words: []string{"back-off*restarting failed container", "crashloopbackoff"}},
 	{means: "the kubelet waits before it pulls the image again: the event before says why", weak: true, step: StepPull, layer: LayerNone, sure: Unknown, hint: pullImage, words: []string{"back-off pulling image"}},
 
