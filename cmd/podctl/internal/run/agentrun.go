@@ -27,7 +27,7 @@ type agent struct {
 	events    *output.Queue[event.Event]
 	updates   chan sourceUpdate
 	printer   runview.AgentPrinter
-	admission *admitter
+	admission *source.Admitter
 	// read holds the pods of each source that was tried at least once.
 	read map[string][]*manifest.Pod
 	// duplicates are the pods of two sources that were reported.
@@ -44,7 +44,7 @@ type sourceUpdate struct {
 // starts have ended when it returns.
 func (a *agent) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	a.read, a.duplicates, a.admission = map[string][]*manifest.Pod{}, map[string]bool{}, newAdmitter()
+	a.read, a.duplicates, a.admission = map[string][]*manifest.Pod{}, map[string]bool{}, source.NewAdmitter()
 	var following sync.WaitGroup
 	for _, name := range a.opts.sources() {
 		following.Go(func() {
@@ -108,12 +108,12 @@ func (a *agent) apply(u sourceUpdate) {
 		a.printer.Notice(n)
 	}
 	a.read[u.source] = u.Pods
-	a.admission.setSource(u.source, u.Update)
-	for _, n := range a.admission.admitAll(a.opts.strict, len(a.read) == len(a.opts.sources())) {
+	a.admission.SetSource(u.source, u.Update)
+	for _, n := range a.admission.AdmitAll(a.opts.strict, len(a.read) == len(a.opts.sources())) {
 		a.printer.Notice(n)
 	}
 	// Its own pods come last: once all sources were read pods start.
-	for _, name := range append(slices.DeleteFunc(a.admission.takeStale(), func(name string) bool { return name == u.source }), u.source) {
+	for _, name := range append(slices.DeleteFunc(a.admission.TakeStale(), func(name string) bool { return name == u.source }), u.source) {
 		a.setDesired(name)
 	}
 	a.reportDuplicates()
@@ -121,15 +121,15 @@ func (a *agent) apply(u sourceUpdate) {
 
 // setDesired passes the admitted pods of a source to the node.
 func (a *agent) setDesired(name string) {
-	admitted := a.admission.sources[name]
+	admitted, objects, partly := a.admission.Admitted(name)
 	var pods []node.Desired
-	for _, p := range admitted.pods {
+	for _, p := range admitted {
 		pods = append(pods, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
 	}
-	if admitted.update.Partial || admitted.denied {
-		a.session.SetPartly(name, pods, admitted.update.Objects)
+	if partly {
+		a.session.SetPartly(name, pods, objects)
 	} else {
-		a.session.Set(name, pods, admitted.update.Objects)
+		a.session.Set(name, pods, objects)
 	}
 }
 

@@ -1,4 +1,4 @@
-package run
+package source
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
-	"github.com/podctl/podctl/internal/desired/source"
 )
 
 const (
@@ -16,20 +15,20 @@ const (
 )
 
 // deliver is what a source delivers of a file with this text.
-func deliver(t *testing.T, name, text string) source.Update {
+func deliver(t *testing.T, name, text string) Update {
 	t.Helper()
 	if text == "" {
-		return source.Update{}
+		return Update{}
 	}
 	set, err := manifest.Parse(t.Context(), name, []byte(text), manifest.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	set.Forget()
-	return source.Update{Pods: set.Pods, Objects: set.Objects}
+	return Update{Pods: set.Pods, Objects: set.Objects}
 }
 
-func priorities(a *admitter, name string) (all []int32) {
+func priorities(a *Admitter, name string) (all []int32) {
 	for _, p := range a.sources[name].pods {
 		priority := int32(0)
 		if p.Spec.Priority != nil {
@@ -43,16 +42,16 @@ func priorities(a *admitter, name string) (all []int32) {
 // The objects of one source apply to the pods of another, whenever they come and go. What is
 // not admitted is said once, and a pod that was admitted stays as it was.
 func TestObjectsOfLaterSourceApply(t *testing.T) {
-	a := newAdmitter()
+	a := NewAdmitter()
 	var said []string
 	step := func(name, text string, complete bool) (changed []string) {
 		t.Helper()
-		a.setSource(name, deliver(t, name, text))
+		a.SetSource(name, deliver(t, name, text))
 		said = nil
-		for _, n := range a.admitAll(false, complete) {
+		for _, n := range a.AdmitAll(false, complete) {
 			said = append(said, n.Level.String()+" "+n.Problem.String())
 		}
-		return a.takeStale()
+		return a.TakeStale()
 	}
 	check := func(what string, changed, wantChanged []string, wantPriorities []int32, wantDenied bool, wantSaid string) {
 		t.Helper()
@@ -77,10 +76,10 @@ func TestObjectsOfLaterSourceApply(t *testing.T) {
 func TestStrictAdmissionDeniesWhatIsWorthAWarning(t *testing.T) {
 	text := strings.Replace(plainPod, "spec: {", "spec: {serviceAccountName: builder, ", 1)
 	for strict, want := range map[bool]int{false: 1, true: 0} {
-		a := newAdmitter()
-		a.setSource("pods", deliver(t, "pods", text))
-		notices := a.admitAll(strict, true)
-		if len(notices) != 1 || len(a.sources["pods"].pods) != want || (notices[0].Level == source.Failed) != strict {
+		a := NewAdmitter()
+		a.SetSource("pods", deliver(t, "pods", text))
+		notices := a.AdmitAll(strict, true)
+		if len(notices) != 1 || len(a.sources["pods"].pods) != want || (notices[0].Level == Failed) != strict {
 			t.Errorf("strict %t: %d pods, said %v", strict, len(a.sources["pods"].pods), notices)
 		}
 	}

@@ -1,23 +1,18 @@
-package run
+package source
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 
-	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/desired/manifest"
-	"github.com/podctl/podctl/internal/desired/source"
-	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// admitter admits the pods of all sources of an agent with the objects of all sources, whatever the
+// Admitter admits the pods of all sources of an agent with the objects of all sources, whatever the
 // order in which they are read. A pod that is no longer admitted stays as it was.
-type admitter struct {
+type Admitter struct {
 	sources map[string]*admittedSource
 	// admitted are the pods as last admitted, by UID.
 	admitted map[types.UID]*manifest.Pod
@@ -27,36 +22,37 @@ type admitter struct {
 
 // admittedSource is a source and its admitted pods.
 type admittedSource struct {
-	update source.Update
+	update Update
 	pods   []*manifest.Pod
 	// denied: a pod of the source was denied.
 	denied bool
-	// stale: pods or denied changed since takeStale.
+	// stale: pods or denied changed since TakeStale.
 	stale bool
 }
 
-func newAdmitter() *admitter {
-	return &admitter{sources: map[string]*admittedSource{}, admitted: map[types.UID]*manifest.Pod{}, reported: map[string]bool{}}
+// NewAdmitter returns an admitter without sources.
+func NewAdmitter() *Admitter {
+	return &Admitter{sources: map[string]*admittedSource{}, admitted: map[types.UID]*manifest.Pod{}, reported: map[string]bool{}}
 }
 
-// setSource replaces the update of a source.
-func (a *admitter) setSource(name string, u source.Update) {
+// SetSource replaces the update of a 
+func (a *Admitter) SetSource(name string, u Update) {
 	if a.sources[name] == nil {
 		a.sources[name] = &admittedSource{}
 	}
 	a.sources[name].update = u
 }
 
-// admitAll admits the pods of all sources and returns notices of new findings: none until complete,
+// AdmitAll admits the pods of all sources and returns notices of new findings: none until complete,
 // when all sources were read, because an object may still come. strict turns warnings into denials.
-func (a *admitter) admitAll(strict, complete bool) []source.Notice {
+func (a *Admitter) AdmitAll(strict, complete bool) []Notice {
 	var each []*pod.Objects
 	names := slices.Sorted(maps.Keys(a.sources))
 	for _, name := range names {
 		each = append(each, a.sources[name].update.Objects)
 	}
 	objects := pod.Merge(each...)
-	var notices []source.Notice
+	var notices []Notice
 	said, last := map[string]bool{}, map[types.UID]*manifest.Pod{}
 	for _, name := range names {
 		s := a.sources[name]
@@ -66,9 +62,9 @@ func (a *admitter) admitAll(strict, complete bool) []source.Notice {
 			admitted, findings := manifest.Admit(p, objects)
 			deny := false
 			for _, f := range findings {
-				n := source.Notice{Level: source.Warning, Problem: f.Problem}
+				n := Notice{Level: Warning, Problem: f.Problem}
 				if f.Verdict == manifest.Deny || strict && f.Verdict == manifest.Warn {
-					deny, n.Level = true, source.Failed
+					deny, n.Level = true, Failed
 				}
 				text := f.String()
 				if complete && !a.reported[text] && !said[text] {
@@ -93,8 +89,8 @@ func (a *admitter) admitAll(strict, complete bool) []source.Notice {
 	return notices
 }
 
-// takeStale returns the names of the stale sources and marks them as not stale.
-func (a *admitter) takeStale() []string {
+// TakeStale returns the names of the stale sources and marks them as not stale.
+func (a *Admitter) TakeStale() []string {
 	var names []string
 	for name, s := range a.sources {
 		if s.stale {
@@ -105,30 +101,9 @@ func (a *admitter) takeStale() []string {
 	return names
 }
 
-const serviceAccountFlagName = "service-account"
-
-func serviceAccountFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: serviceAccountFlagName, DefaultText: "none",
-		Usage: "token of service accounts in projected volumes, `ignore|FILE`: ignore leaves it out of the volumes, FILE holds the token; without it such volumes are refused",
-	}
-}
-
-// readServiceAccounts returns what becomes of the tokens of service accounts, and the file
-// that has one.
-func readServiceAccounts(c *cli.Context) (_ manifest.ServiceAccounts, file string, err error) {
-	switch value := c.String(serviceAccountFlagName); {
-	case !c.IsSet(serviceAccountFlagName):
-		return manifest.AccountsRefused, "", nil
-	case value == "":
-		return 0, "", shell.Usagef("--%s is empty: ignore or a file", serviceAccountFlagName)
-	case value == "ignore":
-		return manifest.AccountsIgnored, "", nil
-	default:
-		if _, err := volume.ReadToken(value); err != nil {
-			return 0, "", shell.Usagef("--%s: %v", serviceAccountFlagName, err)
-		}
-		file, err := filepath.Abs(value)
-		return manifest.AccountsProvided, file, err
-	}
+// Admitted returns the pods of a source as last admitted, and its objects. partly: there may be more
+// pods, of which a part was not read or denied.
+func (a *Admitter) Admitted(name string) (pods []*manifest.Pod, objects *pod.Objects, partly bool) {
+	s := a.sources[name]
+	return s.pods, s.update.Objects, s.update.Partial || s.denied
 }
