@@ -13,14 +13,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod/secret"
+	"github.com/podctl/podctl/internal/pods/inspect"
 	"github.com/podctl/podctl/internal/pods/report"
+	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // reportCallTimeout is the timeout of one read-only call of a report, unless --timeout is set.
@@ -246,11 +247,17 @@ func (r *reporter) patient() shell.Globals {
 
 // inspect is the verbose status of each pod, a file for each.
 func (r *reporter) inspect(ctx context.Context) ([]report.File, error) {
-	items, values, err := look.InspectAll(ctx, r.env, r.patient(), r.opts.pods)
-	r.found(values)
+	s, err := shell.OpenSession(ctx, r.env, r.patient())
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	i := &inspect.Inspector{Session: s}
+	all, err := i.All(ctx, target.Query{Words: r.opts.pods, AllContainers: true})
+	r.found(i.Values)
 	var files []report.File
-	for i, item := range items {
-		f, jsonErr := jsonFile(fmt.Sprintf("%03d-%s", i, report.SafeName(strings.ReplaceAll(item.Name, "/", "_"))), item.Data)
+	for n, p := range all {
+		f, jsonErr := jsonFile(fmt.Sprintf("%03d-%s", n, report.SafeName(strings.ReplaceAll(p.CLIName, "/", "_"))), p)
 		if jsonErr != nil {
 			return files, errors.Join(err, jsonErr)
 		}
