@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"strings"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pods/leak"
 	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // Finder looks for orphans, as often as it is asked.
@@ -112,4 +114,46 @@ func Undetermined(pods []*view.Pod) error {
 		return fmt.Errorf("%s may not be orphaned: %w", pods[0].DisplayName(), WhyUnknown(pods))
 	}
 	return fmt.Errorf("%d pods may not be orphaned: %w", len(pods), WhyUnknown(pods))
+}
+
+// KillHint is the next command to try.
+func (v *View) KillHint(all Findings) string {
+	err := v.Refusal()
+	if err == nil && len(all.Undetermined) > 0 {
+		err = WhyUnknown(all.Undetermined)
+	}
+	if err != nil {
+		if advice := hint.Of(err); advice != "" {
+			return strings.ReplaceAll(advice, "\n", "\nhint: ")
+		}
+		return "podctl orphans --kill would refuse: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	found, running := all.Orphans, 0
+	for _, o := range found {
+		if o.Running() {
+			running++
+		}
+	}
+	kill := "podctl orphans --kill"
+	if v.Answers.Kubelet.Gone {
+		kill += " --kubelet-is-gone"
+	}
+	if v.OwnerIsGone {
+		kill += " --owner-is-gone"
+	}
+	switch {
+	case running == 0:
+		return fmt.Sprintf("%s --rm removes %s", kill, counted(len(found)))
+	case running < len(found):
+		return fmt.Sprintf("%s terminates %s, with --rm it removes %s", kill, counted(running), counted(len(found)))
+	}
+	return kill + " terminates " + counted(running)
+}
+
+// counted is "this one" or "these 3".
+func counted(n int) string {
+	if n == 1 {
+		return "this one"
+	}
+	return fmt.Sprintf("these %d", n)
 }

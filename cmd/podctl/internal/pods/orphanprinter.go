@@ -174,7 +174,7 @@ func printOrphans(e *shell.Env, o orphansOptions, v *orphan.View, found orphan.F
 		fmt.Fprintln(e.Out, line)
 	}
 	if len(found.Orphans)+len(found.Undetermined) > 0 && !o.kill {
-		fmt.Fprintf(e.Out, "hint: %s\n", killHint(v, found))
+		fmt.Fprintf(e.Out, "hint: %s\n", v.KillHint(found))
 	}
 	return nil
 }

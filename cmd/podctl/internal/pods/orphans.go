@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -322,48 +321,6 @@ func killOrphan(ctx context.Context, out io.Writer, o orphansOptions, k *orphan.
 		say(" " + d.Result)
 	}
 	return d, err
-}
-
-// killHint is the next command to try.
-func killHint(v *orphan.View, all orphan.Findings) string {
-	err := v.Refusal()
-	if err == nil && len(all.Undetermined) > 0 {
-		err = orphan.WhyUnknown(all.Undetermined)
-	}
-	if err != nil {
-		if advice := hint.Of(err); advice != "" {
-			return strings.ReplaceAll(advice, "\n", "\nhint: ")
-		}
-		return "podctl orphans --kill would refuse: " + output.OneLine(err.Error())
-	}
-	found, running := all.Orphans, 0
-	for _, o := range found {
-		if o.Running() {
-			running++
-		}
-	}
-	kill := "podctl orphans --kill"
-	if v.Answers.Kubelet.Gone {
-		kill += " --kubelet-is-gone"
-	}
-	if v.OwnerIsGone {
-		kill += " --owner-is-gone"
-	}
-	switch {
-	case running == 0:
-		return fmt.Sprintf("%s --rm removes %s", kill, counted(len(found)))
-	case running < len(found):
-		return fmt.Sprintf("%s terminates %s, with --rm it removes %s", kill, counted(running), counted(len(found)))
-	}
-	return kill + " terminates " + counted(running)
-}
-
-// counted is "this one" or "these 3".
-func counted(n int) string {
-	if n == 1 {
-		return "this one"
-	}
-	return fmt.Sprintf("these %d", n)
 }
 
 // orphanGracePeriod is the flag --grace-period, by default a second: nobody waits for an
