@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,6 +19,8 @@ type Part struct {
 	Collect func(ctx context.Context) ([]File, error)
 	// Timeout is that of the part, 0 for Limits.Part.
 	Timeout time.Duration
+	// First: it has most of the node, and is collected before the others; at most one is.
+	First bool
 }
 
 // File is a file of a part.
@@ -61,7 +64,7 @@ func Collect(ctx context.Context, parts []Part, l Limits, now func() time.Time) 
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	results := make([]Result, len(parts))
-	free := make(chan struct{}, l.InFlight)
+	free, order := make(chan struct{}, l.InFlight), newOrder(parts)
 	var collecting sync.WaitGroup
 	for i, p := range parts {
 		collecting.Go(func() {
@@ -74,7 +77,7 @@ func Collect(ctx context.Context, parts []Part, l Limits, now func() time.Time) 
 			}
 			defer func() { <-free }()
 			begun := now()
-			results[i].Files, results[i].Err = p.collect(ctx, cmp.Or(p.Timeout, l.Part))
+			results[i].Files, results[i].Err = p.collect(ctx, order, cmp.Or(p.Timeout, l.Part))
 			results[i].Took = now().Sub(begun)
 		})
 	}
@@ -83,7 +86,7 @@ func Collect(ctx context.Context, parts []Part, l Limits, now func() time.Time) 
 }
 
 // collect collects a part; one that does not end in time is abandoned.
-func (p Part) collect(ctx context.Context, timeout time.Duration) ([]File, string) {
+func (p Part) collect(ctx context.Context, order *order, timeout time.Duration) ([]File, string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	type answer struct {
@@ -92,6 +95,7 @@ func (p Part) collect(ctx context.Context, timeout time.Duration) ([]File, strin
 	}
 	answered := make(chan answer, 1)
 	go func() {
+		defer order.begin(ctx, p)()
 		files, err := p.Collect(ctx)
 		answered <- answer{files, err}
 	}()
@@ -113,6 +117,55 @@ func (p Part) collect(ctx context.Context, timeout time.Duration) ([]File, strin
 		return a.files, late
 	}
 	return a.files, a.err.Error()
+}
+
+// order has the first part before the others: where users have written much, all at
+// once take more memory than a node should spare. A runtime that hangs does not delay them for
+// long.
+type order struct {
+	collected chan struct{}
+	heavy     chan struct{}
+	// took is how long the first part took, set before collected is closed.
+	took time.Duration
+}
+
+const (
+	// firstTimeout is how long the other parts wait for the first; one that takes longer
+	// than lightFirst is of much, and maxHeavy parts are collected at a time then.
+	firstTimeout, lightFirst = 5 * time.Second, time.Second
+	maxHeavy                 = 3
+)
+
+func newOrder(parts []Part) *order {
+	o := &order{collected: make(chan struct{}), heavy: make(chan struct{}, maxHeavy)}
+	if !slices.ContainsFunc(parts, func(p Part) bool { return p.First }) {
+		close(o.collected)
+	}
+	return o
+}
+
+// begin waits until a part may begin, or ctx ends, and returns what is to be called when it ends.
+func (o *order) begin(ctx context.Context, p Part) (end func()) {
+	if p.First {
+		begun := time.Now()
+		return func() { o.took = time.Since(begun); close(o.collected) }
+	}
+	select {
+	case <-o.collected:
+		if o.took < lightFirst || o.took > firstTimeout { // else it hangs
+			return func() {}
+		}
+	case <-time.After(firstTimeout):
+		return func() {}
+	case <-ctx.Done():
+		return func() {}
+	}
+	select {
+	case o.heavy <- struct{}{}:
+		return func() { <-o.heavy }
+	case <-ctx.Done():
+		return func() {}
+	}
 }
 
 // bound cuts files that are larger than allowed, each and together.

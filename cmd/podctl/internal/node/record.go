@@ -60,7 +60,7 @@ func runRecord(ctx context.Context, e *shell.Env, o recordOptions) error {
 		return err
 	}
 	steps := shell.StartSteps(e, "record")
-	summary, err := (&reporter{env: e, opts: reportOptions{Globals: o.Globals}}).record(ctx, e, steps.Begin, f)
+	summary, err := newReporter(e, reportOptions{Globals: o.Globals}, nil).record(ctx, e, steps.Begin, f)
 	steps.Stop()
 	if errors.Is(err, recording.ErrFull) {
 		fmt.Fprintf(e.Errw, "warning: %v: the rest is not in it\n", err)
@@ -153,9 +153,7 @@ func (r *reporter) record(ctx context.Context, e *shell.Env, begin func(step str
 		return s, full
 	}
 	r.found(r.specValues(ctx))
-	if k, err := r.kubelet(ctx); err == nil && k != nil {
-		r.setKubeletDir(k)
-	}
+	_, _ = r.host.Kubelet(ctx) // where the secrets of its pods are
 	mask := recording.NewMask(r.secrets())
 	c, err := recorder.Writer.Finish(to, mask, r.env.Now())
 	r.found(mask.Values())

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pod/secret"
 	"github.com/podctl/podctl/internal/pods/report"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -78,7 +78,7 @@ func runReport(ctx context.Context, e *shell.Env, o reportOptions, run Run) erro
 	if err != nil {
 		return err
 	}
-	r := &reporter{env: e, opts: o, run: run}
+	r := newReporter(e, o, run)
 	if err := f.Finish(r.write(ctx, &b, f)); err != nil {
 		return err
 	}
@@ -92,10 +92,8 @@ func (r *reporter) write(ctx context.Context, b *report.Bundle, to io.Writer) er
 	steps := shell.StartSteps(r.env, "report")
 	defer steps.Stop()
 	parts := r.parts()
-	order := newReportOrder(parts)
 	for i, p := range parts {
 		parts[i].Collect = func(ctx context.Context) ([]report.File, error) {
-			defer order.begin(ctx, p.Name)()
 			defer steps.Begin(p.Name)()
 			return p.Collect(ctx)
 		}
@@ -109,55 +107,6 @@ func (r *reporter) write(ctx context.Context, b *report.Bundle, to io.Writer) er
 	defer steps.Begin("masking")()
 	b.Seal(secret.NewMasker(r.secrets(), func() []byte { return identities(b.Results) }), report.DefaultLimits)
 	return b.Write(to)
-}
-
-// reportOrder has the recording before the other parts: where users have written much, all at
-// once take more memory than a node should spare. A runtime that hangs does not delay them for
-// long.
-type reportOrder struct {
-	recorded chan struct{}
-	heavy    chan struct{}
-	// took is how long the recording took, set before recorded is closed.
-	took time.Duration
-}
-
-const (
-	// recordingFirst is how long the other parts wait for the recording; one that takes longer
-	// than lightRecording is of much, and maxHeavy parts are collected at a time then.
-	recordingFirst, lightRecording = 5 * time.Second, time.Second
-	maxHeavy                       = 3
-)
-
-func newReportOrder(parts []report.Part) *reportOrder {
-	o := &reportOrder{recorded: make(chan struct{}), heavy: make(chan struct{}, maxHeavy)}
-	if !slices.ContainsFunc(parts, func(p report.Part) bool { return p.Name == recordingPart }) {
-		close(o.recorded)
-	}
-	return o
-}
-
-// begin waits until a part may begin, or ctx ends, and returns what is to be called when it ends.
-func (o *reportOrder) begin(ctx context.Context, name string) (end func()) {
-	if name == recordingPart {
-		begun := time.Now()
-		return func() { o.took = time.Since(begun); close(o.recorded) }
-	}
-	select {
-	case <-o.recorded:
-		if o.took < lightRecording || o.took > recordingFirst { // else it hangs
-			return func() {}
-		}
-	case <-time.After(recordingFirst):
-		return func() {}
-	case <-ctx.Done():
-		return func() {}
-	}
-	select {
-	case o.heavy <- struct{}{}:
-		return func() { <-o.heavy }
-	case <-ctx.Done():
-		return func() {}
-	}
 }
 
 // reportText is what is said of a report that was written.
@@ -198,9 +147,22 @@ type reporter struct {
 	env  *shell.Env
 	opts reportOptions
 	run  Run
+	// host reads what the report has of the host.
+	host report.Host
 
 	mu sync.Mutex
-	// values are secret values that were found, kubeletDir the directory of a kubelet's pods.
-	values     [][]byte
-	kubeletDir string
+	// values are secret values that were found.
+	values [][]byte
+}
+
+func newReporter(e *shell.Env, o reportOptions, run Run) *reporter {
+	r := &reporter{env: e, opts: o, run: run}
+	r.host = report.Host{
+		Endpoint: func(ctx context.Context) (cri.Endpoint, error) {
+			endpoint, _, err := shell.FindSockets(ctx, r.patient())
+			return endpoint, err
+		},
+		Procs: e.Procs, Journal: e.Journal, KernelLog: e.KernelLog, Now: e.Now,
+	}
+	return r
 }

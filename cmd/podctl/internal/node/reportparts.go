@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,8 +32,6 @@ const specTimeout = 2 * time.Second
 // recordingTimeout bounds the recording in a report.
 const recordingTimeout = 17 * time.Second
 
-const recordingPart = "recording"
-
 // everyPod is the pattern of all pods.
 const everyPod = "*/*"
 
@@ -55,12 +52,8 @@ func (r *reporter) parts() []report.Part {
 		r.list("events", "events: what podctl processes recorded", append([]string{"events"}, r.opts.pods...)...),
 		r.list("images", "images", "images"),
 		r.text("version", "version", "version"),
-		{Name: "runtime-config", Title: "configuration of the runtime and its network", Collect: r.runtimeConfig},
-		{Name: "kubelet-config", Title: "configuration of the kubelet", Collect: r.ofKubelet(r.kubeletConfig)},
-		{Name: "runtime-log", Title: "log of the runtime", Collect: r.runtimeLog},
-		{Name: "kubelet-log", Title: "log of the kubelet", Collect: r.ofKubelet(r.kubeletLog)},
-		{Name: "kernel-log", Title: "log of the kernel", Collect: r.kernelLog},
 	}
+	parts = append(parts, r.host.Parts()...)
 	if len(r.opts.pods) > 0 { // a recording is one of all pods
 		return append(parts,
 			report.Part{Name: "runtime-answers", Title: "the runtime's own answers", Collect: r.answers},
@@ -68,7 +61,7 @@ func (r *reporter) parts() []report.Part {
 	}
 	// It is first: nothing has more of the node, or takes longer.
 	return append([]report.Part{{
-		Name: recordingPart, Title: "all that the runtime and the owners of its pods answer: podctl -r tape:THIS-ARCHIVE inspect '*'", Collect: r.recording, Timeout: recordingTimeout,
+		Name: "recording", Title: "all that the runtime and the owners of its pods answer: podctl -r tape:THIS-ARCHIVE inspect '*'", Collect: r.recording, Timeout: recordingTimeout, First: true,
 	}}, parts...)
 }
 
@@ -271,7 +264,7 @@ func (r *reporter) inspect(ctx context.Context) ([]report.File, error) {
 func (r *reporter) secrets() [][]byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	dirs := []string{cmp.Or(r.kubeletDir, filepath.Join(r.env.Procs.Root(1), "/var/lib/kubelet/pods"))}
+	dirs := []string{r.host.KubeletDir()}
 	if paths, err := host.DefaultPaths.With(r.opts.Given()); err == nil {
 		dirs = append(dirs, paths.Pods())
 	}
