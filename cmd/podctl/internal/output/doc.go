@@ -1,7 +1,7 @@
 // Package output writes what the commands print: tables, lists in the formats
 // that kubectl has, JSON and short texts.
 //
-//	rows ─► Table (tablewriter) ─┐
+//	rows ─► Table ───────────────┐
 //	List ─► Format ──────────────┼─► Writer (escapes control characters) ─► terminal
 //	text ────────────────────────┘
 //

@@ -6,10 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
 )
 
 // Table lays out rows under a header the way kubectl does: no borders, aligned
@@ -21,7 +18,6 @@ type Table struct {
 	// terminal.
 	flexible []int
 	widths   []int
-	layout   layout
 	// cut are the columns in which a cell was cut.
 	cut []bool
 }
@@ -114,20 +110,24 @@ func (t *Table) measure(cells []string) {
 
 func (t *Table) line(cells []string, width int) string {
 	columns, widths := t.fit(width)
-	shown := make([]string, len(columns))
+	var line strings.Builder
 	for n, i := range columns {
+		shown := ""
 		switch {
 		case i == len(cells)-1:
-			shown[n] = Cut(cells[i], widths[n]) // a text
+			shown = Cut(cells[i], widths[n]) // a text
 		case t.header[i] == "POD":
-			shown[n] = cutPod(cells[i], widths[n])
+			shown = cutPod(cells[i], widths[n])
 		default:
-			shown[n] = CutMiddle(cells[i], widths[n])
+			shown = CutMiddle(cells[i], widths[n])
 		}
-		t.cut[i] = t.cut[i] || shown[n] != cells[i]
+		t.cut[i] = t.cut[i] || shown != cells[i]
+		line.WriteString(shown)
+		if n < len(columns)-1 {
+			line.WriteString(strings.Repeat(" ", max(0, widths[n]+2-twwidth.Width(shown))))
+		}
 	}
-	// Without what it was padded with, which the last cell would keep in memory.
-	return Cut(strings.Clone(strings.TrimRight(t.layout.line(shown, widths), " \n")), width)
+	return Cut(strings.TrimRight(line.String(), " "), width)
 }
 
 // hint returns a line with how to see what was cut, "" if nothing was.
@@ -253,46 +253,4 @@ func Cut(line string, width int) string {
 		return line
 	}
 	return twwidth.Truncate(line, width-1) + "…"
-}
-
-// layout is a stream of tablewriter's. Its columns have fixed widths, so that
-// other widths begin another stream.
-type layout struct {
-	stream *tablewriter.Table
-	widths []int
-	text   *strings.Builder
-}
-
-// line is a row with columns of the given widths.
-func (l *layout) line(cells []string, widths []int) string {
-	if l.stream == nil || !slices.Equal(l.widths, widths) {
-		l.begin(widths)
-	}
-	l.text.Reset()
-	if err := l.stream.Append(cells); err != nil {
-		return strings.Join(cells, "  ") // it only fails before Start
-	}
-	return l.text.String()
-}
-
-func (l *layout) begin(widths []int) {
-	l.text, l.widths = &strings.Builder{}, widths
-	columns := tw.NewMapper[int, int]()
-	for i, w := range widths {
-		columns.Set(i, w+2)
-	}
-	row := tw.CellConfig{
-		Formatting: tw.CellFormatting{AutoFormat: tw.Off, AutoWrap: tw.WrapNone},
-		Padding:    tw.CellPadding{Global: tw.Padding{Left: "", Right: "  ", Overwrite: true}},
-		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
-	}
-	l.stream = tablewriter.NewTable(l.text,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders:  tw.BorderNone,
-			Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone},
-		})),
-		tablewriter.WithConfig(tablewriter.Config{Row: row, Widths: tw.CellWidth{PerColumn: columns}}),
-		tablewriter.WithStreaming(tw.StreamConfig{Enable: true}),
-	)
-	_ = l.stream.Start() // a strings.Builder takes every write
 }
