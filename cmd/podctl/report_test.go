@@ -120,7 +120,7 @@ func TestReportOfRuntimeThatHangs(t *testing.T) {
 		}
 		file := filepath.Join(w.dir, "r.tgz")
 		begun := time.Now()
-		c := w.start(nil, "report", "-o", file, "web")
+		c := w.start(nil, "report", "-o", file)
 		c.ends(0, 30*time.Second)
 		if took := time.Since(begun); took > 27*time.Second {
 			t.Errorf("took %s", took)
@@ -176,11 +176,11 @@ func TestReportOfSeveralNodes(t *testing.T) {
 		"n2": prints(3, "", "podctl: report: connect: no such file\n"),
 	})})
 	file := filepath.Join(t.TempDir(), "all.tgz")
-	code, out, errw := k.podctl("--all-nodes", "report", "web", "-o", file)
+	code, out, errw := k.podctl("--all-nodes", "report", "-o", file)
 	if code != 3 || out != "" || !strings.Contains(errw, "n2") {
 		t.Errorf("exit code %d\n%s%s", code, out, errw)
 	}
-	if got := strings.Join(args, " "); got != "podctl report -o - web" {
+	if got := strings.Join(args, " "); got != "podctl report -o -" {
 		t.Errorf("on the node: %q", got)
 	}
 	got := unpacked(t, file)

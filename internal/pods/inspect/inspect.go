@@ -43,8 +43,6 @@ type Inspector struct {
 	Session *target.Session
 	// ShowSecrets: values that may be secrets are not masked.
 	ShowSecrets bool
-	// Values are those that were masked.
-	Values [][]byte
 }
 
 // Pods asks the runtime about the containers, pod by pod.
@@ -106,31 +104,8 @@ func (i *Inspector) raw(ctx context.Context, ask func(context.Context, string) (
 	case i.ShowSecrets:
 		return answer, nil
 	}
-	masked, values := secret.AnswerAndValues(answer, secret.NamesOf(spec))
-	i.Values = append(i.Values, values...)
+	masked, _ := secret.AnswerAndValues(answer, secret.NamesOf(spec))
 	return masked, nil
-}
-
-// All asks about every container that a query names, of a pod that cannot be asked about as well as of the others,
-// and adds to Values the secret values that the specs of all pods have.
-func (i *Inspector) All(ctx context.Context, q target.Query) (all []Pod, err error) {
-	found, wrong := target.Containers(i.Session.Pods, q)
-	i.Session.ReadSpecs(ctx, i.Session.Pods)
-	for _, p := range i.Session.Pods {
-		if p.Object != nil {
-			i.Values = append(i.Values, secret.Variables(p.Object)...)
-		}
-	}
-	errs := []error{wrong}
-	for len(found) > 0 && ctx.Err() == nil {
-		end := slices.IndexFunc(found, func(t target.Target) bool { return t.Pod != found[0].Pod })
-		if end < 0 {
-			end = len(found)
-		}
-		of, err := i.Pods(ctx, found[:end])
-		all, errs, found = append(all, of...), append(errs, err), found[end:]
-	}
-	return all, errors.Join(errs...)
 }
 
 // sandboxesOf returns the ids of the sandboxes of containers; of a pod without

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -30,7 +29,6 @@ type Run func(ctx context.Context, out, errw io.Writer, args ...string) int
 // reportOptions are the options of `podctl report`.
 type reportOptions struct {
 	shell.Globals
-	pods []string
 	file string
 }
 
@@ -38,14 +36,13 @@ func reportCommand(e *shell.Env, run Run) *cmdline.Command {
 	return &cmdline.Command{
 		Name:    "report",
 		Usage:   "collect everything about this node's pods into one file that can be sent",
-		Args:    cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true},
+		Args:    cmdline.Args{Instead: func(name string) string { return "podctl report -o " + name }},
 		Effect:  cmdline.Reads,
 		OnNodes: cmdline.NodeFile,
 		Description: "Writes a gzipped tar archive; index.html in it is a page for a person, with what is wrong first.\n" +
 			"It has the answers of doctor, pods, starting, terminating, orphans, pleg check, describe, events,\n" +
 			"images and version, the runtime's own answers, the configuration of runtime and kubelet, and\n" +
-			"their logs and the kernel's, at most " + fmt.Sprint(report.LogLines) + " lines of " + output.ShortTime(report.LogSince) + ". With PODs, describe, events\n" +
-			"and the runtime's answers about pods are about those only.\n" +
+			"their logs and the kernel's, at most " + fmt.Sprint(report.LogLines) + " lines of " + output.ShortTime(report.LogSince) + ".\n" +
 			"Secrets are masked; the page lists what and how. Look through the report before you send it.\n" +
 			"Each part has a timeout: of a runtime that hangs there is a report, too, within " + output.ShortTime(report.DefaultLimits.Timeout) + ".\n" +
 			"Only its owner can read the file. A file that exists is not replaced.",
@@ -53,22 +50,11 @@ func reportCommand(e *shell.Env, run Run) *cmdline.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, DefaultText: "podctl-report-HOST-TIME.tgz", Usage: "write the archive to this `FILE`; - is standard output"},
 		},
 		Action: func(c *cli.Context) error {
-			o := reportOptions{Globals: shell.ReadGlobals(c), pods: c.Args().Slice(), file: c.String("output")}
+			o := reportOptions{Globals: shell.ReadGlobals(c), file: c.String("output")}
 			o.Output = ""
-			for _, name := range o.pods {
-				if isArchive(name) {
-					return &shell.UsageError{Message: fmt.Sprintf("%q is a file, and report takes pods", name), Advice: "podctl report -o " + name}
-				}
-			}
 			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runReport(ctx, e, o, run) })
 		},
 	}
-}
-
-// isArchive reports whether a user means a file by a name, in place of a pod.
-func isArchive(name string) bool {
-	return slices.ContainsFunc([]string{".tgz", ".gz", ".tar", ".zip", ".tape"}, func(end string) bool { return strings.HasSuffix(name, end) }) ||
-		name == "-" || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")
 }
 
 func runReport(ctx context.Context, e *shell.Env, o reportOptions, run Run) error {

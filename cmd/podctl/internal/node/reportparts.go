@@ -9,18 +9,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod/secret"
-	"github.com/podctl/podctl/internal/pods/inspect"
 	"github.com/podctl/podctl/internal/pods/report"
-	"github.com/podctl/podctl/internal/pods/target"
 )
 
 // reportCallTimeout is the timeout of one read-only call of a report, unless --timeout is set.
@@ -32,15 +28,8 @@ const specTimeout = 2 * time.Second
 // recordingTimeout bounds the recording in a report.
 const recordingTimeout = 17 * time.Second
 
-// everyPod is the pattern of all pods.
-const everyPod = "*/*"
-
 // parts are those of a report, in the order in which a person reads them.
 func (r *reporter) parts() []report.Part {
-	pods := r.opts.pods
-	if len(pods) == 0 {
-		pods = []string{everyPod}
-	}
 	parts := []report.Part{
 		r.list("doctor", "doctor: runtime and host", "doctor"),
 		r.list("pods", "pods", "pods"),
@@ -48,17 +37,12 @@ func (r *reporter) parts() []report.Part {
 		r.list("terminating", "terminating: pods that do not end", "terminating"),
 		r.list("orphans", "orphans: what has no owner", "orphans"),
 		r.text("pleg-check", "pleg check: does the runtime list and answer", "pleg", "check"),
-		r.text("describe", "describe: what each layer knows of the pods", append([]string{"describe"}, pods...)...),
-		r.list("events", "events: what podctl processes recorded", append([]string{"events"}, r.opts.pods...)...),
+		r.text("describe", "describe: what each layer knows of the pods", "describe", "*/*"),
+		r.list("events", "events: what podctl processes recorded", "events"),
 		r.list("images", "images", "images"),
 		r.text("version", "version", "version"),
 	}
 	parts = append(parts, r.host.Parts()...)
-	if len(r.opts.pods) > 0 { // a recording is one of all pods
-		return append(parts,
-			report.Part{Name: "runtime-answers", Title: "the runtime's own answers", Collect: r.answers},
-			report.Part{Name: "inspect", Title: "the runtime's verbose status of each pod", Collect: r.inspect})
-	}
 	// It is first: nothing has more of the node, or takes longer.
 	return append([]report.Part{{
 		Name: "recording", Title: "all that the runtime and the owners of its pods answer: podctl -r tape:THIS-ARCHIVE inspect '*'", Collect: r.recording, Timeout: recordingTimeout, First: true,
@@ -189,74 +173,11 @@ func (r *reporter) found(values [][]byte) {
 	r.values = append(r.values, values...)
 }
 
-// answers are those of the runtime to calls without an id.
-func (r *reporter) answers(ctx context.Context) ([]report.File, error) {
-	client, disconnect, err := shell.Connect(ctx, r.env, r.patient())
-	defer disconnect()
-	if err != nil {
-		return nil, err
-	}
-	files, errs := make([]report.File, len(cri.RawMethods)), make([]error, len(cri.RawMethods))
-	var asking sync.WaitGroup
-	for i, method := range cri.RawMethods {
-		asking.Go(func() {
-			answer, err := client.RawAnswer(ctx, method)
-			if err == nil {
-				answer, err = r.masked(answer)
-			}
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			files[i], errs[i] = jsonFile(method, answer)
-		})
-	}
-	asking.Wait()
-	return present(files), errors.Join(errs...)
-}
-
-// present are the files that were made.
-func present(files []report.File) (all []report.File) {
-	for _, f := range files {
-		if f.Name != "" {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-func jsonFile(name string, data any) (report.File, error) {
-	var text bytes.Buffer
-	err := output.JSON(&text, data)
-	return report.File{Name: name + ".json", Data: text.Bytes()}, err
-}
-
 // patient are the global flags, with the timeout of the report's calls.
 func (r *reporter) patient() shell.Globals {
 	g := r.opts.Globals
 	g.Timeout = cmp.Or(g.Timeout, reportCallTimeout)
 	return g
-}
-
-// inspect is the verbose status of each pod, a file for each.
-func (r *reporter) inspect(ctx context.Context) ([]report.File, error) {
-	s, err := shell.OpenSession(ctx, r.env, r.patient())
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	i := &inspect.Inspector{Session: s}
-	all, err := i.All(ctx, target.Query{Words: r.opts.pods, AllContainers: true})
-	r.found(i.Values)
-	var files []report.File
-	for n, p := range all {
-		f, jsonErr := jsonFile(fmt.Sprintf("%03d-%s", n, report.SafeName(strings.ReplaceAll(p.CLIName, "/", "_"))), p)
-		if jsonErr != nil {
-			return files, errors.Join(err, jsonErr)
-		}
-		files = append(files, f)
-	}
-	return files, err
 }
 
 // secrets are the values that no part may show: those that were found, and the contents of the
