@@ -162,9 +162,10 @@ func (o *others) inputs(own Input) (all []Input, views []View, unheard []string)
 			views, all = append(views, v), append(all, v.Input)
 		}
 	}
-	running := o.running()
+	listed := sync.OnceValue(o.running)
 	for _, key := range slices.Sorted(maps.Keys(o.known)) {
 		if k := o.known[key]; k.exited {
+			running := listed()
 			in := k.Last.without(all)
 			in.Stale = k.stale()
 			in.Pods = slices.DeleteFunc(in.Pods, func(p *v1.Pod) bool { return running != nil && !running[p.UID] })

@@ -3,10 +3,8 @@ package services
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -26,17 +24,18 @@ type Input struct {
 
 // Service is a Service as it is served.
 type Service struct {
-	Namespace    string         `json:"namespace"`              // its own, and that of its pods
-	Name         string         `json:"name"`                   // as in the manifest
-	Type         v1.ServiceType `json:"type"`                   // ClusterIP, NodePort, LoadBalancer or ExternalName
-	Address      string         `json:"address"`                // None of a headless one, empty of an ExternalName
-	ExternalName string         `json:"externalName,omitempty"` // what the name is an alias of
-	Ports        []Port         `json:"ports"`                  // as the manifest has them, in its order
-	Endpoints    []Endpoint     `json:"endpoints"`              // sorted by address
-	Affinity     int32          `json:"affinity,omitempty"`     // seconds for which a client stays with its endpoint
-	Note         string         `json:"note,omitempty"`         // why nothing answers
-	Problem      string         `json:"problem,omitempty"`      // why it is not served
-	Stale        string         `json:"stale,omitempty"`        // why some of this may not be so any more
+	Namespace    string            `json:"namespace"`              // its own, and that of its pods
+	Name         string            `json:"name"`                   // as in the manifest
+	Type         v1.ServiceType    `json:"type"`                   // ClusterIP, NodePort, LoadBalancer or ExternalName
+	Address      string            `json:"address"`                // None of a headless one, empty of an ExternalName
+	ExternalName string            `json:"externalName,omitempty"` // what the name is an alias of
+	Ports        []Port            `json:"ports"`                  // as the manifest has them, in its order
+	Selector     map[string]string `json:"selector,omitempty"`     // the labels of its pods; none where there are EndpointSlices instead
+	Endpoints    []Endpoint        `json:"endpoints"`              // sorted by address
+	Affinity     int32             `json:"affinity,omitempty"`     // seconds for which a client stays with its endpoint
+	Note         string            `json:"note,omitempty"`         // why nothing answers
+	Problem      string            `json:"problem,omitempty"`      // why it is not served
+	Stale        string            `json:"stale,omitempty"`        // why some of this may not be so any more
 }
 
 // Port is one port of a Service.
@@ -45,6 +44,14 @@ type Port struct {
 	Protocol v1.Protocol `json:"protocol"`           // TCP or UDP
 	Port     int32       `json:"port"`               // at the Service's address
 	NodePort int32       `json:"nodePort,omitempty"` // at the machine's addresses
+}
+
+// String returns the port as kubectl has it: 80/TCP, 80:30080/TCP.
+func (p Port) String() string {
+	if p.NodePort != 0 {
+		return fmt.Sprintf("%d:%d/%s", p.Port, p.NodePort, p.Protocol)
+	}
+	return fmt.Sprintf("%d/%s", p.Port, p.Protocol)
 }
 
 // Endpoint is an address behind a Service.
@@ -117,7 +124,7 @@ func Build(inputs []Input, in netip.Prefix, node string) []Service {
 }
 
 func describe(s *v1.Service) Service {
-	d := Service{Namespace: s.Namespace, Name: s.Name, Type: s.Spec.Type, Address: s.Spec.ClusterIP, ExternalName: s.Spec.ExternalName, Ports: []Port{}}
+	d := Service{Namespace: s.Namespace, Name: s.Name, Type: s.Spec.Type, Address: s.Spec.ClusterIP, ExternalName: s.Spec.ExternalName, Selector: s.Spec.Selector, Ports: []Port{}}
 	for _, p := range s.Spec.Ports {
 		d.Ports = append(d.Ports, Port{p.Name, p.Protocol, p.Port, p.NodePort})
 	}
@@ -266,62 +273,6 @@ func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string
 		found = append(found, endpoint)
 	}
 	return found
-}
-
-// whyNone says why no endpoint of a Service is ready.
-func whyNone(s *v1.Service, endpoints []Endpoint, pods []*v1.Pod) string {
-	if len(endpoints) > 0 {
-		var names []string
-		for _, e := range endpoints {
-			names = append(names, cmp.Or(e.Pod, e.Address))
-		}
-		return "not ready: " + some(names)
-	}
-	if len(s.Spec.Selector) == 0 {
-		return "no selector, and no EndpointSlice with the label " + discoveryv1.LabelServiceName + "=" + s.Name
-	}
-	var selected, elsewhere []string
-	near, most := "", 0
-	for _, p := range pods {
-		matched, differs := 0, ""
-		for _, key := range slices.Sorted(maps.Keys(s.Spec.Selector)) {
-			switch value, has := p.Labels[key]; {
-			case has && value == s.Spec.Selector[key]:
-				matched++
-			case has:
-				differs = key + "=" + value
-			default:
-				differs = "no label " + key
-			}
-		}
-		switch {
-		case p.Namespace != s.Namespace && differs == "":
-			elsewhere = append(elsewhere, p.Namespace+"/"+p.Name)
-		case p.Namespace != s.Namespace:
-		case differs == "":
-			selected = append(selected, p.Name)
-		case matched > most:
-			near, most = fmt.Sprintf("pod %s has %s", p.Name, differs), matched
-		}
-	}
-	selector := labels.SelectorFromSet(s.Spec.Selector).String()
-	switch {
-	case len(selected) > 0:
-		return "without an address: " + some(selected)
-	case len(elsewhere) > 0:
-		return fmt.Sprintf("no pod of the namespace has %s, but %s", selector, some(elsewhere))
-	case near != "":
-		return fmt.Sprintf("no pod has %s: %s", selector, near)
-	}
-	return "no pod has " + selector
-}
-
-// some names at most three.
-func some(names []string) string {
-	if len(names) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
-	}
-	return strings.Join(names, ", ")
 }
 
 // Trim returns what of a pod decides about its endpoints.

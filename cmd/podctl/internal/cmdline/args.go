@@ -54,6 +54,8 @@ type Args struct {
 	Many bool
 	// Patterns: a pod's name may be a pattern.
 	Patterns bool
+	// Services: the command itself reads the names of Services, svc/NAME, which else stand for their pods.
+	Services bool
 	// ByName: a pod has to be named by its name, not by an id.
 	ByName bool
 	// Words are choices: the only argument if Of is Word, else one that may stand before

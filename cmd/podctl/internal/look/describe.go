@@ -20,12 +20,14 @@ import (
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
+	"github.com/podctl/podctl/internal/services"
 )
 
 // describeOptions are the options of `podctl describe`.
 type describeOptions struct {
 	shell.Globals
 	query    target.Query
+	services []services.Service
 	format   output.Format
 	logLines int
 }
@@ -35,7 +37,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 	return &cmdline.Command{
 		Name:        "describe",
 		Usage:       "show what every layer knows of a pod: why it does not run, and the next command to try",
-		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true},
+		Args:        cmdline.Args{Of: cmdline.Pod, Many: true, Patterns: true, Services: true},
 		Effect:      cmdline.Reads,
 		OnRecording: true,
 		OnNodes:     cmdline.NodePage,
@@ -51,6 +53,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 			"under \"Not read\". Values of Secrets are not read. What AppArmor, SELinux or seccomp denied a\n" +
 			"container is shown by the kernel's log: a deny rule of a profile, and a seccomp filter that\n" +
 			"returns an error, leave no record there.\n" +
+			"svc/NAME shows a Service, what is behind it and why nothing is, and then its pods.\n" +
 			"-o is page (default), " + strings.TrimPrefix(output.Formats, "table, wide, ") + ".",
 		Flags: append(targetFlags(bySelector),
 			&cli.IntFlag{Name: "log-lines", Value: 10, Usage: "`NUMBER` of last log lines of a container that failed"},
@@ -58,8 +61,15 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 		),
 		Action: func(c *cli.Context) error {
 			o := describeOptions{Globals: shell.ReadGlobals(c), logLines: c.Int("log-lines")}
+			var words []string
 			var err error
-			if o.query, err = needTarget(c, c.Args().Slice()); err != nil {
+			if o.services, words, err = shell.SplitServices(c.Context, o.Globals, c.Args().Slice()); err != nil {
+				return err
+			}
+			if o.query, err = readTarget(c, words); err == nil && len(o.services) == 0 {
+				o.query, err = needTarget(c, words)
+			}
+			if err != nil {
 				return err
 			}
 			if o.logLines < 0 || o.logLines > maxLogLines {
@@ -72,6 +82,14 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 				return err
 			}
 			o.format.NoHeaders = c.Bool("no-headers")
+			if o.format.IsTable() {
+				for i := range o.services {
+					printService(e.Out, &o.services[i])
+				}
+			}
+			if len(o.services) > 0 && !o.query.Names() {
+				return printPages(e, o, nil)
+			}
 			return e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runDescribe(ctx, e, o) })
 		},
 	}
@@ -133,20 +151,23 @@ func (o describeOptions) describe(ctx context.Context, e *shell.Env, all []*view
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return errors.Join(printPages(e, o.format, seen), err)
+	return errors.Join(printPages(e, o, seen), err)
 }
 
-// printPages prints a page for each pod, or the facts in a data format.
-func printPages(e *shell.Env, format output.Format, all []*view.Pod) error {
-	if !format.IsTable() {
+// printPages prints a page for each pod, or the facts in a data format, those of Services first.
+func printPages(e *shell.Env, o describeOptions, all []*view.Pod) error {
+	if !o.format.IsTable() {
 		l := output.List{}
+		for _, s := range o.services {
+			l.Items = append(l.Items, output.Item{Name: s.Namespace + "/" + s.Name, Data: s})
+		}
 		for _, f := range all {
 			l.Items = append(l.Items, output.Item{Name: f.CLIName(), Data: f})
 		}
-		return format.Print(e.Out, l)
+		return o.format.Print(e.Out, l)
 	}
 	for i, f := range all {
-		if i > 0 {
+		if i+len(o.services) > 0 {
 			fmt.Fprintln(e.Out)
 		}
 		fmt.Fprint(e.Out, describe.Page(f, e.Now()))

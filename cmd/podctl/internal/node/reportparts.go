@@ -38,6 +38,7 @@ func (r *reporter) parts() []report.Part {
 		r.list("orphans", "orphans: what has no owner", "orphans"),
 		r.text("pleg-check", "pleg check: does the runtime list and answer", "pleg", "check"),
 		r.text("describe", "describe: what each layer knows of the pods", "describe", "*/*"),
+		r.list("services", "services: what is behind each Service", "services"),
 		r.list("events", "events: what podctl processes recorded", "events"),
 		r.list("images", "images", "images"),
 		r.text("version", "version", "version"),

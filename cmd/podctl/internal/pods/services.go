@@ -67,11 +67,7 @@ func serviceItem(s services.Service) output.Item {
 	}
 	var ports []string
 	for _, p := range s.Ports {
-		text := fmt.Sprint(p.Port)
-		if p.NodePort != 0 {
-			text += fmt.Sprintf(":%d", p.NodePort)
-		}
-		ports = append(ports, text+"/"+string(p.Protocol))
+		ports = append(ports, p.String())
 	}
 	count := fmt.Sprintf("%d/%d", ready, len(s.Endpoints))
 	if s.ExternalName != "" {

@@ -24,9 +24,12 @@ import (
 func Locate(e *Env, c *cli.Context, command *cmdline.Command) (*cli.Context, error) {
 	words := c.Args().Slice()
 	targets := command.Args.Targets(words)
-	through, err := throughServices(c.Context, ReadGlobals(c), command.Args, words[:targets])
-	if err != nil {
-		return c, err
+	through := words[:targets]
+	var err error
+	if !command.Args.Services {
+		if through, err = throughServices(c.Context, ReadGlobals(c), command.Args, through); err != nil {
+			return c, err
+		}
 	}
 	if !slices.Equal(through, words[:targets]) {
 		words = slices.Concat(through, words[targets:])

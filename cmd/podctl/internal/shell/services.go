@@ -96,29 +96,66 @@ func throughServices(ctx context.Context, g Globals, args cmdline.Args, words []
 			replaced = append(replaced, word)
 			continue
 		}
-		name := word[strings.Index(word, "/")+1:]
-		at := slices.IndexFunc(all, func(s services.Service) bool { return name == s.Name || name == s.Namespace+"/"+s.Name })
-		if at < 0 {
-			return nil, hint.Errorf("podctl services lists them", "no Service %q", name)
+		s, err := serviceNamed(all, word)
+		if err != nil {
+			return nil, err
 		}
-		ready := slices.DeleteFunc(slices.Clone(all[at].Endpoints), func(e services.Endpoint) bool { return !e.Ready || e.Pod == "" })
+		ready := slices.DeleteFunc(slices.Clone(s.Endpoints), func(e services.Endpoint) bool { return !e.Ready || e.Pod == "" })
 		if len(ready) == 0 {
-			return nil, fmt.Errorf("no pod behind the Service %q is ready: %s", name, cmp.Or(all[at].Note, "its endpoints are no pods"))
+			return nil, fmt.Errorf("no pod behind the Service %q is ready: %s", s.Name, cmp.Or(s.Note, "its endpoints are no pods"))
 		}
 		if !args.Many {
 			ready = ready[:1]
 		}
 		for _, e := range ready {
-			replaced = append(replaced, all[at].Namespace+"/"+e.Pod)
+			replaced = append(replaced, s.Namespace+"/"+e.Pod)
 		}
 		if args.Rest == cmdline.Ports {
 			for _, port := range words[i+1:] {
-				replaced = append(replaced, throughPort(&all[at], ready[0], port))
+				replaced = append(replaced, throughPort(s, ready[0], port))
 			}
 			break
 		}
 	}
 	return replaced, nil
+}
+
+// SplitServices returns the Services that words name, and the words with the pods behind those in their place,
+// ready or not.
+func SplitServices(ctx context.Context, g Globals, words []string) (named []services.Service, pods []string, err error) {
+	if !slices.ContainsFunc(words, isService) {
+		return nil, words, nil
+	}
+	all, err := ReadServices(ctx, g)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, word := range words {
+		if !isService(word) {
+			pods = append(pods, word)
+			continue
+		}
+		s, err := serviceNamed(all, word)
+		if err != nil {
+			return nil, nil, err
+		}
+		named = append(named, *s)
+		for _, e := range s.Endpoints {
+			if e.Pod != "" {
+				pods = append(pods, s.Namespace+"/"+e.Pod)
+			}
+		}
+	}
+	return named, pods, nil
+}
+
+func serviceNamed(all []services.Service, word string) (*services.Service, error) {
+	name := word[strings.Index(word, "/")+1:]
+	at := slices.IndexFunc(all, func(s services.Service) bool { return name == s.Name || name == s.Namespace+"/"+s.Name })
+	if at < 0 {
+		return nil, hint.Errorf("podctl services lists them", "no Service %q", name)
+	}
+	return &all[at], nil
 }
 
 func isService(word string) bool {
