@@ -153,24 +153,13 @@ const maxLine = 64 << 10
 
 // readLine reads the first line; it ends with ctx.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
-	type answer struct {
-		line string
-		err  error
+	line, err := shell.Await(ctx, func() (string, error) {
+		return bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
+	})
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	read := make(chan answer, 1)
-	go func() {
-		line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		read <- answer{strings.TrimRight(line, "\r\n"), err}
-	}()
-	select {
-	case a := <-read:
-		return a.line, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return strings.TrimRight(line, "\r\n"), err
 }
 
 // pullOne pulls an image and returns what the runtime has of it.

@@ -2,7 +2,6 @@ package look
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,26 +15,15 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/target"
-	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/serve/journal"
-	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // eventsOptions are the options of `podctl events`.
 type eventsOptions struct {
 	shell.Globals
 	shell.ListOptions
-	query target.Query
-	// types are the types to print, none for all.
-	types []string
-	since time.Time
+	journal.Filter
 }
-
-const (
-	typeNormal  = "Normal"
-	typeWarning = "Warning"
-)
 
 // eventsCommand returns `podctl events`.
 func eventsCommand(e *shell.Env) *cmdline.Command {
@@ -61,19 +49,19 @@ func eventsCommand(e *shell.Env) *cmdline.Command {
 			if o.ListOptions, err = shell.ReadList(c); err != nil {
 				return err
 			}
-			if o.query, err = readTarget(c, c.Args().Slice()); err != nil {
+			if o.Query, err = readTarget(c, c.Args().Slice()); err != nil {
 				return err
 			}
 			for name := range strings.SplitSeq(c.String("types"), ",") {
 				switch {
 				case name == "":
-				case strings.EqualFold(name, typeNormal), strings.EqualFold(name, typeWarning):
-					o.types = append(o.types, strings.ToUpper(name[:1])+strings.ToLower(name[1:]))
+				case strings.EqualFold(name, journal.Normal), strings.EqualFold(name, journal.Warning):
+					o.Types = append(o.Types, strings.ToUpper(name[:1])+strings.ToLower(name[1:]))
 				default:
 					return shell.Usagef("--types %q: want Normal, Warning or both", name)
 				}
 			}
-			if o.since, err = readSince(c, e.Now()); err != nil {
+			if o.Since, err = readSince(c, e.Now()); err != nil {
 				return err
 			}
 			return runEvents(c.Context, e, o)
@@ -92,7 +80,7 @@ func runEvents(ctx context.Context, e *shell.Env, o eventsOptions) error {
 	if err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
-	entries, err = o.selected(entries)
+	entries, err = o.Select(entries)
 	if err != nil && !o.Watch {
 		return err
 	}
@@ -103,71 +91,6 @@ func runEvents(ctx context.Context, e *shell.Env, o eventsOptions) error {
 	}
 	w := &eventWatch{env: e, opts: o, reader: r, stream: o.Format.NewStream(e.Out)}
 	return o.UntilInterrupted(ctx, e, func(ctx context.Context) error { return w.run(ctx, entries) })
-}
-
-// selected returns the entries that the options select. The error is that no entry
-// is about a pod of the query.
-func (o *eventsOptions) selected(entries []journal.Entry) ([]journal.Entry, error) {
-	meant, err := o.pods(entries)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(entries, func(e journal.Entry) bool {
-		return meant != nil && !meant[e.UID] || e.Time.Before(o.since) || len(o.types) > 0 && !slices.Contains(o.types, eventType(&e))
-	}), nil
-}
-
-// pods returns the UIDs of the pods that the query names among those with an entry,
-// nil for all.
-func (o *eventsOptions) pods(entries []journal.Entry) (map[types.UID]bool, error) {
-	byUID := map[types.UID]*view.Pod{}
-	var all []*view.Pod
-	for _, e := range entries {
-		if e.Name != "" && byUID[e.UID] == nil {
-			byUID[e.UID] = &view.Pod{Metadata: view.Metadata{UID: e.UID, Namespace: e.Namespace, Name: e.Name}}
-			all = append(all, byUID[e.UID])
-		}
-	}
-	meant := map[types.UID]bool{}
-	if !o.query.Names() {
-		if o.query.Namespace == "" || o.query.AllNamespaces {
-			return nil, nil
-		}
-		for _, p := range all {
-			if p.Namespace == o.query.Namespace {
-				meant[p.UID] = true
-			}
-		}
-		return meant, nil
-	}
-	found, err := target.Pods(all, o.query)
-	if missing, ok := errors.AsType[*target.NotFoundError](err); ok && target.OnlyErrors(err, target.IsNoPod) {
-		err = noEvents(missing)
-	}
-	for _, f := range found {
-		for _, p := range all { // earlier pods of the name, too
-			if p.Namespace == f.Namespace && p.Name == f.Name {
-				meant[p.UID] = true
-			}
-		}
-	}
-	return meant, err
-}
-
-// noEvents returns the error for a pod, which may exist, of which the journal has no event.
-func noEvents(missing *target.NotFoundError) error {
-	advice := "podctl agent --observe records the events of all pods of the runtime; --root is the directory that has them"
-	if len(missing.Elsewhere)+len(missing.Nearest) > 0 {
-		advice = missing.Hint()
-	}
-	return hint.Errorf(advice, "no events of pod %s are recorded", missing.Name)
-}
-
-func eventType(e *journal.Entry) string {
-	if e.Warning {
-		return typeWarning
-	}
-	return typeNormal
 }
 
 // eventData is one event of `podctl events -o json`.
@@ -204,7 +127,7 @@ func (o eventObject) String() string {
 
 func newEventData(s journal.Series) eventData {
 	return eventData{
-		Type: eventType(&s.Entry), Reason: s.Reason, Message: s.Text(), Count: s.Count, First: s.First, Last: s.Time, Source: s.Instance,
+		Type: s.Type(), Reason: s.Reason, Message: s.Text(), Count: s.Count, First: s.First, Last: s.Time, Source: s.Instance,
 		Object: eventObject{s.Namespace, s.Name, s.UID, s.Container}, Event: s.Entry,
 	}
 }

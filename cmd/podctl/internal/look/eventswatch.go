@@ -26,7 +26,7 @@ const journalPeriod = 250 * time.Millisecond
 func (w *eventWatch) run(ctx context.Context, entries []journal.Entry) error {
 	shell.Settle()
 	w.table = output.NewTable(eventHeader, 3, len(eventHeader)-1)
-	for column, typical := range []string{"10m30s (x12 over 12m30s)", typeWarning, "ContainerStarted", "default/a-pod/container"} {
+	for column, typical := range []string{"10m30s (x12 over 12m30s)", journal.Warning, "ContainerStarted", "default/a-pod/container"} {
 		w.table.Expect(column, typical)
 	}
 	if w.opts.Format.IsTable() && !w.opts.Format.NoHeaders {
@@ -49,7 +49,7 @@ func (w *eventWatch) run(ctx context.Context, entries []journal.Entry) error {
 		if entries, err = w.reader.Next(); err != nil {
 			return fmt.Errorf("read journal: %w", err)
 		}
-		if entries, err = w.opts.selected(entries); err != nil {
+		if entries, err = w.opts.Select(entries); err != nil {
 			entries = nil // none is about a pod of the query
 		}
 	}

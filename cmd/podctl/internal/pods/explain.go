@@ -130,26 +130,15 @@ func readText(ctx context.Context, e *shell.Env, args []string) (string, error) 
 		defer f.Close()
 		from, name = f, args[0]
 	}
-	type read struct {
-		text []byte
-		err  error
-	}
-	done := make(chan read, 1)
-	go func() {
-		text, err := io.ReadAll(io.LimitReader(from, why.MaxText+1))
-		done <- read{text, err}
-	}()
-	select {
-	case <-ctx.Done():
+	text, err := shell.Await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(from, why.MaxText+1)) })
+	switch {
+	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case r := <-done:
-		if r.err != nil {
-			return "", fmt.Errorf("read %s: %w", name, r.err)
-		}
-		if len(r.text) > why.MaxText {
-			fmt.Fprintf(e.Errw, "warning: only the first MiB of %s is read\n", name)
-			r.text = r.text[:why.MaxText]
-		}
-		return string(r.text), nil
+	case err != nil:
+		return "", fmt.Errorf("read %s: %w", name, err)
+	case len(text) > why.MaxText:
+		fmt.Fprintf(e.Errw, "warning: only the first MiB of %s is read\n", name)
+		text = text[:why.MaxText]
 	}
+	return string(text), nil
 }

@@ -128,14 +128,8 @@ func properties() []string {
 func inTime(ctx context.Context, timeout time.Duration, ask func(context.Context) []cmdline.Candidate) []cmdline.Candidate {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	answer := make(chan []cmdline.Candidate, 1)
-	go func() { answer <- ask(ctx) }()
-	select {
-	case all := <-answer:
-		return all
-	case <-ctx.Done():
-		return nil
-	}
+	all, _ := shell.Await(ctx, func() ([]cmdline.Candidate, error) { return ask(ctx), nil })
+	return all
 }
 
 func printCompletion(e *shell.Env, done cmdline.Completion) error {

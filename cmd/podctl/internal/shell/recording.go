@@ -46,7 +46,7 @@ func OpenRecording(e *Env, c *cli.Context, command *cmdline.Command) (closeRecor
 	}
 	var t *recording.Recording
 	if err := e.UntilInterrupted(c.Context, func(ctx context.Context) (err error) {
-		t, err = openRecording(ctx, file)
+		t, err = Await(ctx, func() (*recording.Recording, error) { return recording.Open(file) }) // a pipe, or large
 		return err
 	}); err != nil {
 		return nil, err
@@ -80,25 +80,6 @@ func OpenRecording(e *Env, c *cli.Context, command *cmdline.Command) (closeRecor
 		e.recorded.owners, e.Dial = saved.Answers(), saved.Dial
 	}
 	return closeRecording, nil
-}
-
-// openRecording reads a recording, which may be a pipe, or large, until ctx ends.
-func openRecording(ctx context.Context, file string) (*recording.Recording, error) {
-	type opened struct {
-		recording *recording.Recording
-		err       error
-	}
-	done := make(chan opened, 1)
-	go func() {
-		t, err := recording.Open(file)
-		done <- opened{t, err}
-	}()
-	select {
-	case o := <-done:
-		return o.recording, o.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // recordedHost is the host of a recording: where its cgroups are, and what the owners of its
