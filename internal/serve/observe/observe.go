@@ -95,22 +95,25 @@ func Run(ctx context.Context, o Options, watch func(s *plegstat.Session, seen fu
 		defer cancel()
 		scans.Go(func() { scanner.Run(scanning) })
 	}
-	shown.SetStateFunc(func() metrics.State {
-		s := metrics.State{
-			Runtime: session.Pods(), PLEG: session.Health(), Unhealthy: session.Healthy(), Unhinted: session.Unhinted(), Calls: o.Calls.Unanswered(),
-		}
-		if scanner != nil {
-			latest := scanner.Latest()
-			s.Survey = &latest
-		}
-		return s
-	})
+	shown.SetStateFunc(func() metrics.State { return o.state(session, scanner) })
 	seen, stop := o.record(endpoint, paths)
 	defer stop()
 	watched := make(chan struct{})
 	defer close(watched)
 	go daemon.NewManager(o.Notify, o.Alive).KeepAlive(watched)
 	return watch(session, seen)
+}
+
+// state is what the metrics show; scanner is nil without counts.
+func (o Options) state(session *plegstat.Session, scanner *survey.Scanner) metrics.State {
+	s := metrics.State{
+		Runtime: session.Pods(), PLEG: session.Health(), Unhealthy: session.Healthy(), Unhinted: session.Unhinted(), Calls: o.Calls.Unanswered(),
+	}
+	if scanner != nil {
+		latest := scanner.Latest()
+		s.Survey = &latest
+	}
+	return s
 }
 
 // record returns what records an event in the journal, except for a simulated runtime, which
