@@ -38,7 +38,7 @@ func TestEndpoints(t *testing.T) {
 	for seed := range uint64(endpointCases) {
 		g := &endpointGenerator{rand.New(rand.NewPCG(seed, 0))}
 		s, pods := g.service(), []*v1.Pod{}
-		for n := range g.IntN(6) {
+		for n := range g.IntN(16) {
 			pods = append(pods, g.pod(n))
 		}
 		want, got := controllersEndpoints(t, s, pods), podctlsEndpoints(s, pods)
@@ -75,7 +75,8 @@ func (g *endpointGenerator) service() *v1.Service {
 
 func (g *endpointGenerator) pod(n int) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: one(g, "default", "default", "default", "other"), Name: fmt.Sprintf("web-%d", n), UID: types.UID(fmt.Sprint(n))}}
-	p.Labels = one(g, map[string]string{"app": "web", "tier": "front"}, map[string]string{"app": "web"}, map[string]string{"app": "db"}, nil)
+	front := map[string]string{"app": "web", "tier": "front"}
+	p.Labels = one(g, front, front, front, map[string]string{"app": "web"}, map[string]string{"app": "db"}, nil)
 	p.Spec.NodeName = "node"
 	for range 1 + g.IntN(2) {
 		p.Spec.Containers = append(p.Spec.Containers, v1.Container{Ports: g.ports()})
