@@ -1,61 +1,81 @@
 package logs
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
+	"strings"
 
+	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/sys/hint"
-)
-
-const (
-	zipSuffix = ".gz"
-	tmpSuffix = ".tmp"
 )
 
 // file is an open log file.
 type file struct {
 	*os.File
-	// zipped: it is compressed, and cannot be read from its end.
-	zipped bool
+	identity
 }
 
-// size returns the size of the file, 0 if it is not known.
-func (f *file) size() int64 {
-	info, err := f.Stat()
-	if err != nil {
-		return 0
+// identity identifies a log file whatever its name is: logrotate renames each file at each
+// rotation.
+type identity struct {
+	info fs.FileInfo
+	// head is the beginning of the content, as of when it was last read.
+	head string
+}
+
+// same reports whether both are the same file. Logs begin with a time in nanoseconds, so that a
+// new file with the inode of a removed one has another head.
+func (i identity) same(other identity) bool {
+	if (i.head == "") != (other.head == "") || !os.SameFile(i.info, other.info) {
+		return false
 	}
-	return info.Size()
+	return strings.HasPrefix(i.head, other.head) || strings.HasPrefix(other.head, i.head)
 }
 
 // headSize is how much of two files is compared.
 const headSize = 512
 
-// head returns the first headSize bytes of the uncompressed content, fewer if there are no more.
-func (f *file) head() (string, error) {
-	r, err := f.reader(io.NewSectionReader(f, 0, math.MaxInt64))
+// openFile opens a log file. The error names the path.
+func openFile(path string) (*file, error) {
+	open, err := bounded.OpenNoFollow(path)
 	if err != nil {
-		return "", err
+		return nil, fileError(path, err)
 	}
-	head := make([]byte, headSize)
-	n, err := io.ReadFull(r, head)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil // there is no more
+	f := &file{File: open}
+	if f.info, err = open.Stat(); err == nil {
+		err = f.readHead()
 	}
-	return string(head[:n]), err
+	if err != nil {
+		_ = f.Close() // it was only read
+		return nil, fileError(path, err)
+	}
+	return f, nil
 }
 
-// reader returns a reader of the log in r, which reads the file.
-func (f *file) reader(r io.Reader) (io.Reader, error) {
-	if !f.zipped {
-		return r, nil
+// readHead reads the head of a file that may have grown.
+func (f *file) readHead() error {
+	if len(f.head) == headSize {
+		return nil
 	}
-	return newUnzip(r)
+	head := make([]byte, headSize)
+	n, err := f.ReadAt(head, 0)
+	f.head = string(head[:n])
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return err
+}
+
+// closeAll closes files that were only read.
+func closeAll(files ...*file) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close() // closing one twice has no effect
+		}
+	}
 }
 
 // fileError returns the error for a log file that cannot be read, or a part of one. It
@@ -78,30 +98,4 @@ func oddError(path string, count int) error {
 		lines = fmt.Sprintf("%d lines are", count)
 	}
 	return fmt.Errorf("read log %s: %s not in the format of container logs and omitted", path, lines)
-}
-
-// errCut is the error for a compressed file that ends too early.
-var errCut = errors.New("the compressed file is cut short: its remaining lines are lost")
-
-// unzip reads a compressed file.
-type unzip struct{ *gzip.Reader }
-
-func newUnzip(r io.Reader) (io.Reader, error) {
-	z, err := gzip.NewReader(r)
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errCut
-	case err != nil:
-		return nil, err
-	}
-	return unzip{z}, nil
-}
-
-// Read implements io.Reader.
-func (u unzip) Read(p []byte) (int, error) {
-	n, err := u.Reader.Read(p)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errCut
-	}
-	return n, err
 }

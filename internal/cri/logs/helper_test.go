@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -37,25 +36,6 @@ func write(t failer, name string, lines ...string) {
 		fmt.Fprintf(&text, "%s%s\n", stamp, l)
 	}
 	if _, err := f.Write(text.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// compress replaces a file as a rotation does.
-func compress(t failer, name string) {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var zipped bytes.Buffer
-	w := gzip.NewWriter(&zipped)
-	_, _ = w.Write(data)
-	_ = w.Close()
-	if err := os.WriteFile(name+zipSuffix, zipped.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
 }

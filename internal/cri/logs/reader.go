@@ -16,14 +16,14 @@ type Reader struct {
 	opts  Options
 	lines joiner
 
-	// queue are the rotated files before the newest one that are not read yet.
-	queue []rotatedFile
-	// known are the rotated files that were read or are queued.
-	known []rotatedFile
-	// tooMany: errTooMany was reported.
-	tooMany bool
-	// current is the newest file; it is open before the queue is read, so that
-	// it is not lost when it is rotated meanwhile. nil if there is none yet.
+	// queue are the rotated files before the newest one that are not read yet. They are open,
+	// so that they are read also when they are renamed or removed meanwhile.
+	queue []*file
+	// known are the rotated files that were read or are queued, and reported what is beside
+	// the log and cannot be read.
+	known    []identity
+	reported map[string]bool
+	// current is the newest file; nil if there is none yet.
 	current *file
 	// open is the file that is read, nil between two; scan reads it. number is its
 	// place among the files of the reader, from 0.
@@ -32,8 +32,6 @@ type Reader struct {
 	number int
 	// from is where the last lines of each stream begin, for a tail.
 	from [streams]position
-	// opened identifies the newest file, as of when it was opened or read to its end.
-	opened rotatedFile
 	// replaced is when current was first seen not to be at the path any more, the zero
 	// time if it is; left: it will not grow.
 	replaced time.Time
@@ -75,18 +73,8 @@ func (r *Reader) openFiles() error {
 	if r.opts.Tail < 0 {
 		return nil
 	}
-	files := r.queue
 	counter := &tailCounter{want: r.opts.Tail, wanted: [streams]bool{!r.opts.Omit[Stdout], !r.opts.Omit[Stderr]}, parts: r.opts.Parts}
-	from, err := findTail(len(files)+1, func(i int) (*file, func() error, error) {
-		if i == len(files) {
-			return r.current, func() error { return nil }, nil
-		}
-		f, err := r.openQueued(files[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		return f, f.Close, nil
-	}, counter)
+	from, err := findTail(append(slices.Clone(r.queue), r.current), counter)
 	if err != nil {
 		r.problem(err)
 	}
@@ -98,6 +86,7 @@ func (r *Reader) openFiles() error {
 	case !r.opts.Omit[Stderr]:
 		first = min(first, from[Stderr].file)
 	}
+	closeAll(r.queue[:first]...)
 	r.queue = r.queue[first:]
 	r.number = first
 	return nil
@@ -108,7 +97,13 @@ func (r *Reader) skipOld() {
 	if r.opts.Since.IsZero() {
 		return
 	}
-	r.queue = slices.DeleteFunc(r.queue, func(f rotatedFile) bool { return f.info.Mode().IsRegular() && f.info.ModTime().Before(r.opts.Since) })
+	r.queue = slices.DeleteFunc(r.queue, func(f *file) bool {
+		old := f.info.ModTime().Before(r.opts.Since)
+		if old {
+			closeAll(f)
+		}
+		return old
+	})
 }
 
 // Next returns the next line. ok is false if there is none now: Done reports
@@ -240,13 +235,7 @@ func (r *Reader) openNext() (bool, error) {
 	if len(r.queue) > 0 {
 		next := r.queue[0]
 		r.queue = r.queue[1:]
-		f, err := r.openQueued(next)
-		if err != nil {
-			r.problem(err)
-			r.number++
-			return r.openNext()
-		}
-		r.read(f)
+		r.read(next)
 		return true, nil
 	}
 	if r.current == nil {
@@ -263,13 +252,9 @@ func (r *Reader) openNext() (bool, error) {
 // read begins to read a file, at the last lines if it is the first one.
 func (r *Reader) read(f *file) {
 	r.open = f
-	offset := r.firstOffset(f)
-	var in io.Reader
-	_, err := f.Seek(offset, io.SeekStart)
-	if err == nil {
-		in, err = f.reader(f)
-	}
-	if err != nil {
+	offset := r.firstOffset()
+	var in io.Reader = f
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		r.problem(fileError(f.Name(), err))
 		in = eof{}
 	}
@@ -277,10 +262,7 @@ func (r *Reader) read(f *file) {
 }
 
 // firstOffset returns where the reading of the file that is next begins.
-func (r *Reader) firstOffset(f *file) int64 {
-	if f.zipped {
-		return 0
-	}
+func (r *Reader) firstOffset() int64 {
 	first := position{r.number, math.MaxInt64}
 	for s, from := range r.from {
 		if !r.opts.Omit[s] && from.before(first) {
@@ -304,13 +286,20 @@ func (r *Reader) problem(err error) {
 	}
 }
 
+// problemOnce reports a problem of a file that is tried again.
+func (r *Reader) problemOnce(path string, err error) {
+	if r.reported == nil {
+		r.reported = map[string]bool{}
+	}
+	if len(r.reported) <= maxRotated && !r.reported[path] {
+		r.reported[path] = true
+		r.problem(err)
+	}
+}
+
 // Close closes the files.
 func (r *Reader) Close() {
 	r.ended = true
-	for _, f := range []*file{r.open, r.current} {
-		if f != nil {
-			_ = f.Close() // it was only read; closing one twice has no effect
-		}
-	}
-	r.open, r.current = nil, nil
+	closeAll(append(r.queue, r.open, r.current)...)
+	r.queue, r.open, r.current = nil, nil, nil
 }

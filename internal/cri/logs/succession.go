@@ -28,7 +28,7 @@ func (r *Reader) atEnd() (more bool, rest *chunk, err error) {
 			r.left = true
 			return true, nil, nil
 		case !r.left && r.opts.Follow:
-			r.updateOpened()
+			_ = r.current.readHead() // tried again at the next end
 			return false, nil, nil
 		}
 	}
@@ -63,41 +63,36 @@ func (r *Reader) changed() (replaced, truncated bool) {
 		return true, false
 	case errors.Is(err, fs.ErrNotExist):
 		// Its successor may have been renamed, too.
-		files, err := r.rotatedFiles()
-		if err == nil && len(r.unreadFiles(files, r.current)) > 0 {
+		_ = r.current.readHead() // the head of before identifies it, too
+		files, _, err := r.unread(append(slices.Clone(r.known), r.current.identity))
+		closeAll(files...)
+		if err == nil && len(files) > 0 {
 			return true, false
 		}
 	}
-	return false, !r.current.zipped && mine.Size() < max(r.scan.offset, int64(len(r.opened.head)))
-}
-
-// updateOpened reads the head of the newest file again, once the file was read to its end.
-func (r *Reader) updateOpened() {
-	if len(r.opened.head) < headSize && r.scan.offset > int64(len(r.opened.head)) {
-		r.opened, _ = identify(r.path, r.current)
-	}
+	return false, mine.Size() < max(r.scan.offset, int64(len(r.current.head)))
 }
 
 // handleTruncation is called when the newest file was truncated (logrotate's copytruncate). A copy
 // may have lines that were not read: it is read from the last position, then the file from its
 // beginning.
 func (r *Reader) handleTruncation() error {
-	files, err := r.rotatedFiles()
+	files, all, err := r.unread(r.known)
 	if err != nil {
-		return fileError(r.path, err)
+		return err
 	}
-	r.queue = r.unreadFiles(files, nil)
-	r.known = files
+	r.queue, r.known = files, all
 	r.number++
 	r.from = [streams]position{}
-	copied := func(f rotatedFile) bool { return f.head != "" && strings.HasPrefix(f.head, r.opened.head) }
-	if i := slices.IndexFunc(r.queue, copied); i >= 0 && r.opened.head != "" {
+	head := r.current.head
+	if i := slices.IndexFunc(r.queue, func(f *file) bool { return strings.HasPrefix(f.head, head) }); i >= 0 && head != "" {
+		closeAll(r.queue[:i]...)
 		r.queue = r.queue[i:]
 		for s := range r.from {
 			r.from[s] = position{r.number, r.scan.offset}
 		}
 	}
-	r.opened, r.open, r.scan = rotatedFile{}, nil, nil
+	r.current.head, r.open, r.scan = "", nil, nil
 	return nil
 }
 
@@ -107,38 +102,40 @@ const maxRotationRetries = 100
 // advance finds the files that follow last, which was the newest one and is read
 // to its end; nil at the beginning.
 func (r *Reader) advance(last *file) error {
+	known := slices.Clone(r.known)
+	if last != nil {
+		_ = last.readHead() // the head of before identifies it, too
+		known = append(known, last.identity)
+	}
 	for n := 1; ; n++ {
-		before, err := r.rotatedFiles()
-		if err != nil {
-			return fileError(r.path, err)
-		}
-		current, err := openPlain(r.path)
+		current, err := openFile(r.path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		after, listErr := r.rotatedFiles()
-		if listErr != nil {
-			return fileError(r.path, listErr)
+		files, all, err := r.unread(known)
+		if err != nil {
+			closeAll(current)
+			return err
 		}
-		if !slices.EqualFunc(before, after, rotatedFile.same) && n < maxRotationRetries { // rotated in between
-			if current != nil {
-				_ = current.Close()
-			}
+		if !r.isNewest(current) && n < maxRotationRetries { // rotated in between
+			closeAll(append(files, current)...)
 			continue
 		}
-		r.queue = r.unreadFiles(after, last)
-		r.known = after
-		if current == nil && len(r.queue) > 0 {
+		if newest := len(files) - 1; current == nil && newest >= 0 {
 			// Between its renaming and the runtime's next write the newest file has only
 			// its new name.
-			newest := r.queue[len(r.queue)-1]
-			if current, err = r.openQueued(newest); err == nil {
-				r.queue = r.queue[:len(r.queue)-1]
-			}
+			current, files = files[newest], files[:newest]
 		}
-		if r.current, r.opened = current, (rotatedFile{}); current != nil {
-			r.opened, _ = identify(r.path, current)
-		}
+		r.queue, r.known, r.current = files, all, current
 		return nil
 	}
+}
+
+// isNewest reports whether a file is at the path of the log, or for nil that none is.
+func (r *Reader) isNewest(f *file) bool {
+	there, err := os.Lstat(r.path)
+	if f == nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return err == nil && os.SameFile(f.info, there)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 )
 
@@ -26,8 +25,7 @@ type tailCounter struct {
 }
 
 // maxPassed is how many bytes are read without a record before the search ends: who has the
-// directory of a log can put a file of holes or a compressed one there, which are endless and
-// take nothing.
+// directory of a log can put a file of holes there, which is endless and takes nothing.
 const maxPassed = 1 << 30
 
 var errPassed = fmt.Errorf("%d MiB without a line: what is before is not read", maxPassed>>20)
@@ -87,40 +85,32 @@ func (p position) before(q position) bool {
 }
 
 // findTail returns where in the files, which are sorted oldest first, the last
-// lines begin: for each stream, its part of them. The newest file may grow. open
-// is called for the files that are needed, newest first. A file that cannot be
-// read ends the search.
-func findTail(files int, open func(i int) (*file, func() error, error), c *tailCounter) (from [streams]position, err error) {
-	for i := files - 1; i >= 0; i-- {
-		f, done, err := open(i)
+// lines begin: for each stream, its part of them. The newest file may grow. A file that
+// cannot be read ends the search.
+func findTail(files []*file, c *tailCounter) (from [streams]position, err error) {
+	for i, f := range slices.Backward(files) {
+		info, err := f.Stat()
 		if err != nil {
-			return from, err
+			return from, fileError(f.Name(), err)
 		}
-		size := f.size()
-		if i == files-1 {
+		if i == len(files)-1 {
 			for s := range from {
-				from[s] = position{i, size}
+				from[s] = position{i, info.Size()}
 			}
 		}
-		add := func(s Stream, partial bool, offset, size int64) bool {
-			if c.add(s, partial, size) {
-				from[s] = position{i, offset}
-			}
-			return c.done()
+		if c.want > 0 {
+			err = backward(f, info.Size(), c, func(s Stream, partial bool, offset, size int64) bool {
+				if c.add(s, partial, size) {
+					from[s] = position{i, offset}
+				}
+				return c.done()
+			})
 		}
-		switch {
-		case c.want == 0:
-		case f.zipped:
-			err = forward(f, c, add)
-		default:
-			err = backward(f, size, c, add)
-		}
-		_ = done() // it was only read
 		if err != nil {
-			err = fileError(f.Name(), err)
+			return from, fileError(f.Name(), err)
 		}
-		if err != nil || c.done() {
-			return from, err
+		if c.done() {
+			return from, nil
 		}
 	}
 	if c.chosen < c.want {
@@ -195,100 +185,4 @@ func headOf(head []byte) (s Stream, partial, ok bool) {
 		return r.stream, r.partial, true
 	}
 	return Stdout, false, len(head) > 0 && head[0] == '{'
-}
-
-// forward adds the last lines of a compressed file in reverse order: up to n of
-// each stream, and the beginning of one that ends in the next file. All of the file counts as
-// passed until it is read: it is not known to end.
-func forward(f *file, c *tailCounter, add func(s Stream, partial bool, offset, size int64) bool) error {
-	in, err := newUnzip(io.NewSectionReader(f, 0, math.MaxInt64))
-	if err != nil {
-		return nil // the Reader comes to the same error, and reports it
-	}
-	var last [streams]ring
-	var open [streams]*extent
-	scan := newScanner(in, 0)
-	records := false
-	for more := true; more; {
-		line, err := scan.next()
-		if err != nil { // the Reader comes to the same error, and reports it
-			if line, more = scan.unterminated(); !more {
-				break
-			}
-		}
-		if err := c.pass(len(line.text) + 1); err != nil {
-			return err
-		}
-		s, partial, ok := headOf(line.text)
-		records = records || ok
-		if !line.begins || !ok || !c.wanted[s] {
-			continue
-		}
-		if open[s] == nil {
-			open[s] = &extent{begin: line.offset}
-		}
-		if open[s].end = line.offset; !partial {
-			last[s].push(*open[s], c.want)
-			open[s] = nil
-		}
-	}
-	if records {
-		c.passed = 0
-	}
-	for s, e := range open {
-		if e != nil && add(Stream(s), true, e.begin, 0) {
-			return nil
-		}
-	}
-	for behind := scan.offset; ; {
-		s := Stdout
-		if a, b := last[Stdout].newest(), last[Stderr].newest(); a == nil && b == nil {
-			return nil
-		} else if a == nil || b != nil && b.end > a.end {
-			s = Stderr
-		}
-		e := last[s].pop()
-		if add(s, false, e.end, behind-e.end) || e.begin < e.end && add(s, true, e.begin, 0) {
-			return nil
-		}
-		behind = e.end
-	}
-}
-
-// extent is where the first and the last record of a line begin.
-type extent struct{ begin, end int64 }
-
-// ring holds the last lines of a stream.
-type ring struct {
-	lines []extent
-	next  int // the place of the oldest, once it is full
-}
-
-// push adds a line; of more than n, the oldest is dropped.
-func (r *ring) push(e extent, n int64) {
-	if int64(len(r.lines)) < n {
-		r.lines = append(r.lines, e)
-		return
-	}
-	r.lines[r.next] = e
-	r.next = (r.next + 1) % len(r.lines)
-}
-
-// newest returns the newest line, nil without one.
-func (r *ring) newest() *extent {
-	if len(r.lines) == 0 {
-		return nil
-	}
-	return &r.lines[(r.next+len(r.lines)-1)%len(r.lines)]
-}
-
-// pop removes the newest line; no line is added afterwards.
-func (r *ring) pop() extent {
-	if r.next > 0 { // sorts the ring
-		r.lines = slices.Concat(r.lines[r.next:], r.lines[:r.next])
-		r.next = 0
-	}
-	e := r.lines[len(r.lines)-1]
-	r.lines = r.lines[:len(r.lines)-1]
-	return e
 }
