@@ -82,8 +82,8 @@ func answerError(verb string, err error) error {
 	return unreachable{hint.Errorf(advice, "%s: %w", verb, err)}
 }
 
-// withTimeout returns what do returns, or the cause of the end of ctx: a credential plugin and
-// the handshake of SPDY do not end with it.
+// withTimeout returns what do returns, or the cause of the end of ctx: a credential plugin
+// does not end with it.
 func withTimeout[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -93,31 +93,35 @@ func TestInvalidNamesAreRefused(t *testing.T) {
 	}
 }
 
-func TestExecOverWebSocketAndSPDY(t *testing.T) {
-	for _, spdy := range []bool{false, true} {
-		t.Run(fmt.Sprintf("spdy=%v", spdy), func(t *testing.T) {
-			var ran *clustertest.Session
-			c, _ := open(t, clustertest.Options{SPDYOnly: spdy, Nodes: []clustertest.Node{{Name: "n1", Run: func(s *clustertest.Session) int {
-				ran = s
-				in, _ := io.ReadAll(s.Stdin)
-				fmt.Fprintf(s.Stdout, "got %s", in)
-				fmt.Fprint(s.Stderr, "warning")
-				return 7
-			}}}})
-			var out, errw bytes.Buffer
-			e := podctlOn("n1", &out, &errw)
-			e.Stdin = strings.NewReader(strings.Repeat("x", 100000))
-			err := c.Exec(t.Context(), e)
-			if exit, ok := errors.AsType[*stream.ExitError](err); !ok || exit.Code != 7 {
-				t.Errorf("error %v, want exit code 7", err)
-			}
-			if out.String() != "got "+strings.Repeat("x", 100000) || errw.String() != "warning" {
-				t.Errorf("%d bytes of stdout, stderr %q", out.Len(), errw.String())
-			}
-			if !slices.Equal(ran.Args, e.Command) || ran.Container != "podctl" {
-				t.Errorf("ran %q in %s", ran.Args, ran.Container)
-			}
-		})
+func TestExecPassesStreamsAndExitCode(t *testing.T) {
+	var ran *clustertest.Session
+	c, _ := open(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1", Run: func(s *clustertest.Session) int {
+		ran = s
+		in, _ := io.ReadAll(s.Stdin)
+		fmt.Fprintf(s.Stdout, "got %s", in)
+		fmt.Fprint(s.Stderr, "warning")
+		return 7
+	}}}})
+	var out, errw bytes.Buffer
+	e := podctlOn("n1", &out, &errw)
+	e.Stdin = strings.NewReader(strings.Repeat("x", 100000))
+	err := c.Exec(t.Context(), e)
+	if exit, ok := errors.AsType[*stream.ExitError](err); !ok || exit.Code != 7 {
+		t.Errorf("error %v, want exit code 7", err)
+	}
+	if out.String() != "got "+strings.Repeat("x", 100000) || errw.String() != "warning" {
+		t.Errorf("%d bytes of stdout, stderr %q", out.Len(), errw.String())
+	}
+	if !slices.Equal(ran.Args, e.Command) || ran.Container != "podctl" {
+		t.Errorf("ran %q in %s", ran.Args, ran.Container)
+	}
+}
+
+func TestServerWithoutWebSocketIsAnErrorWithAHint(t *testing.T) {
+	c, _ := open(t, clustertest.Options{NoWebSocket: true, Nodes: []clustertest.Node{{Name: "n1", Run: func(*clustertest.Session) int { return 0 }}}})
+	err := c.Exec(t.Context(), podctlOn("n1", io.Discard, io.Discard))
+	if err == nil || !strings.Contains(hint.Of(err), "Kubernetes 1.30") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
 }
 
@@ -177,20 +181,18 @@ func TestHostileNodeIsAnError(t *testing.T) {
 }
 
 func TestWriterErrorEndsExec(t *testing.T) {
-	for _, spdy := range []bool{false, true} {
-		c, _ := open(t, clustertest.Options{SPDYOnly: spdy, Nodes: []clustertest.Node{{Name: "n1", Run: func(s *clustertest.Session) int {
-			for s.Context.Err() == nil {
-				if _, err := s.Stdout.Write(make([]byte, 1<<15)); err != nil {
-					break
-				}
+	c, _ := open(t, clustertest.Options{Nodes: []clustertest.Node{{Name: "n1", Run: func(s *clustertest.Session) int {
+		for s.Context.Err() == nil {
+			if _, err := s.Stdout.Write(make([]byte, 1<<15)); err != nil {
+				break
 			}
-			return 0
-		}}}})
-		full := errors.New("full")
-		err := c.Exec(t.Context(), podctlOn("n1", writerFunc(func([]byte) (int, error) { return 0, full }), io.Discard))
-		if !errors.Is(err, full) {
-			t.Errorf("spdy=%v: %v", spdy, err)
 		}
+		return 0
+	}}}})
+	full := errors.New("full")
+	err := c.Exec(t.Context(), podctlOn("n1", writerFunc(func([]byte) (int, error) { return 0, full }), io.Discard))
+	if !errors.Is(err, full) {
+		t.Error(err)
 	}
 }
 

@@ -2,7 +2,7 @@
 // in containers through it.
 //
 //	kubeconfig ─► Open ─► Client ─┬─► Nodes, Inspectors: lists in pages
-//	                              └─► Exec: WebSocket, else SPDY ─► node
+//	                              └─► Exec: WebSocket ─► node
 //
 // The credentials, certificates and proxies are client-go's. Of a node, nothing is trusted:
 // the report of the result is bounded, the caller's writers bound the output, and a

@@ -16,6 +16,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/podctl/podctl/internal/cri/stream"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // maxReport bounds the report of a command's result, in bytes.
@@ -79,6 +80,9 @@ func asRefused(err error) error {
 	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		return &RefusedError{Code: int(status.ErrStatus.Code), Message: status.ErrStatus.Message}
 	}
+	if upgrade != nil {
+		return hint.With(err, "kubectl podctl needs an API server of Kubernetes 1.30 or later, and WebSocket in every proxy before it")
+	}
 	return err
 }
 
@@ -104,22 +108,8 @@ func (c *Client) Exec(ctx context.Context, e Exec) error {
 	if !isName(e.Pod) {
 		return invalidName("pod", e.Pod)
 	}
-	_, err := withTimeout(ctx, func() (struct{}, error) { return struct{}{}, c.exec(ctx, e) })
+	_, err := withTimeout(ctx, func() (struct{}, error) { return struct{}{}, asRefused(c.overWebSocket(ctx, c.execURL(e), e)) })
 	return err
-}
-
-func (c *Client) exec(ctx context.Context, e Exec) error {
-	address := c.execURL(e)
-	err := c.overWebSocket(ctx, address, e)
-	if !httpstream.IsUpgradeFailure(err) && !httpstream.IsHTTPSProxyError(err) {
-		return asRefused(err)
-	}
-	// The server, or something between, does not speak it; or it needs the verb "get".
-	connected, spdyErr := c.overSPDY(ctx, address, e)
-	if refused, ok := errors.AsType[*RefusedError](asRefused(err)); ok && !connected {
-		return refused
-	}
-	return spdyErr
 }
 
 // execURL returns the address of the subresource.

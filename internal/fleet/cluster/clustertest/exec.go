@@ -13,8 +13,6 @@ import (
 	"github.com/gorilla/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	constants "k8s.io/apimachinery/pkg/util/remotecommand"
-	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
-	"k8s.io/utils/exec"
 )
 
 // Session is a running command.
@@ -27,10 +25,10 @@ type Session struct {
 	// Stdin is nil if it is not connected.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Sizes are those of the terminal, as JSON; over WebSocket only.
+	// Sizes are those of the terminal, as JSON.
 	Sizes <-chan string
 	// Report, if not nil, writes what is sent in place of the result; Lost: nothing is
-	// sent. Over WebSocket only.
+	// sent.
 	Report func(w io.Writer)
 	Lost   bool
 }
@@ -53,37 +51,11 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 	}()
 	query := r.URL.Query()
 	session := &Session{Container: query.Get("container"), Args: query["command"], TTY: query.Get("tty") == "true"}
-	switch {
-	case r.Header.Get("Upgrade") != "websocket":
-		s.execSPDY(w, r, node, session)
-	case s.options.SPDYOnly:
+	if s.options.NoWebSocket {
 		http.Error(w, "no WebSocket here", http.StatusBadRequest)
-	default:
-		s.execWebSocket(w, r, node, session, query.Get("stdin") == "true")
+		return
 	}
-}
-
-// execSPDY is the way of API servers before 1.30.
-func (s *Server) execSPDY(w http.ResponseWriter, r *http.Request, node *Node, session *Session) {
-	q := r.URL.Query()
-	is := func(name string) bool { return q.Get(name) == "true" }
-	options := &remotecommand.Options{Stdin: is("stdin"), Stdout: is("stdout"), Stderr: is("stderr"), TTY: is("tty")}
-	remotecommand.ServeExec(w, r, executor{s.ending, node, session}, "pod", "uid", session.Container, session.Args, options,
-		time.Minute, time.Minute, []string{constants.StreamProtocolV4Name})
-}
-
-type executor struct {
-	ending  context.Context
-	node    *Node
-	session *Session
-}
-
-func (e executor) ExecInContainer(_ context.Context, _, _, _ string, _ []string, in io.Reader, out, errw io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize, _ time.Duration) error {
-	e.session.Context, e.session.Stdin, e.session.Stdout, e.session.Stderr = e.ending, in, out, errw
-	if code := e.node.Run(e.session); code != 0 {
-		return exec.CodeExitError{Err: fmt.Errorf("exit %d", code), Code: code}
-	}
-	return nil
+	s.execWebSocket(w, r, node, session, query.Get("stdin") == "true")
 }
 
 // execWebSocket serves the channel protocol v5.

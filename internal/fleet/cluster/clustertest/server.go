@@ -37,8 +37,8 @@ type Node struct {
 // Options describe the cluster.
 type Options struct {
 	Nodes []Node
-	// SPDYOnly: the server does not speak WebSocket.
-	SPDYOnly bool
+	// NoWebSocket: the server does not speak WebSocket.
+	NoWebSocket bool
 	// Refuse, if not nil, answers a request in place of the server, and reports whether
 	// it did.
 	Refuse func(w http.ResponseWriter, r *http.Request) bool
