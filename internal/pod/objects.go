@@ -27,14 +27,11 @@ type Objects struct {
 	PriorityClasses map[types.NamespacedName]*schedulingv1.PriorityClass
 	RuntimeClasses  map[types.NamespacedName]*nodev1.RuntimeClass
 	ServiceAccounts map[types.NamespacedName]*v1.ServiceAccount
-	LimitRanges     map[types.NamespacedName]*v1.LimitRange
 	Services        map[types.NamespacedName]*v1.Service
 	EndpointSlices  map[types.NamespacedName]*discoveryv1.EndpointSlice
 	// Bindings has the binding of each claim, set by Merge; podctl provisions a claim without
 	// an entry as a directory.
 	Bindings map[types.NamespacedName]Binding
-	// limitRangesByNamespace are sorted by name; set by Merge.
-	limitRangesByNamespace map[string][]*v1.LimitRange
 	// Hostname is the node's kubernetes.io/hostname label, against which the node affinity of
 	// volumes is evaluated; "" if it is not known.
 	Hostname string
@@ -51,7 +48,6 @@ func NewObjects() *Objects {
 		PriorityClasses: map[types.NamespacedName]*schedulingv1.PriorityClass{},
 		RuntimeClasses:  map[types.NamespacedName]*nodev1.RuntimeClass{},
 		ServiceAccounts: map[types.NamespacedName]*v1.ServiceAccount{},
-		LimitRanges:     map[types.NamespacedName]*v1.LimitRange{},
 		Services:        map[types.NamespacedName]*v1.Service{},
 		EndpointSlices:  map[types.NamespacedName]*discoveryv1.EndpointSlice{},
 	}
@@ -115,22 +111,12 @@ func Merge(all ...*Objects) *Objects {
 		maps.Copy(merged.PriorityClasses, o.PriorityClasses)
 		maps.Copy(merged.RuntimeClasses, o.RuntimeClasses)
 		maps.Copy(merged.ServiceAccounts, o.ServiceAccounts)
-		maps.Copy(merged.LimitRanges, o.LimitRanges)
 		maps.Copy(merged.Services, o.Services)
 		maps.Copy(merged.EndpointSlices, o.EndpointSlices)
 		merged.Hostname = cmp.Or(o.Hostname, merged.Hostname)
 	}
 	merged.Bindings = bindClaims(merged)
-	merged.limitRangesByNamespace = map[string][]*v1.LimitRange{}
-	for _, l := range sortedByName(merged.LimitRanges) {
-		merged.limitRangesByNamespace[l.Namespace] = append(merged.limitRangesByNamespace[l.Namespace], l)
-	}
 	return merged
-}
-
-// LimitRangesOf returns the LimitRanges of a namespace, sorted by name; o is a result of Merge.
-func (o *Objects) LimitRangesOf(namespace string) []*v1.LimitRange {
-	return o.limitRangesByNamespace[namespace]
 }
 
 // VolumeInput is what a pod's volumes are made of beside the pod itself. The

@@ -38,15 +38,13 @@ type Finding struct {
 // remains: a pod is what was written. Admit does not change its argument; a pod that is denied is
 // returned as it was.
 //
-// The plugins are Priority, RuntimeClass, ServiceAccount and LimitRanger
-// (plugin/pkg/admission); pods of a static pod directory pass none of them.
+// The plugins are Priority, RuntimeClass and ServiceAccount (plugin/pkg/admission); pods of a static pod directory pass none of them.
 func Admit(p *Pod, objects *pod.Objects) (*Pod, []Finding) {
 	a := &admission{written: p, objects: objects, pod: p.Pod}
 	if !pod.IsStatic(p.Pod) {
 		a.applyPriorityClass()
 		a.applyRuntimeClass()
 		a.applyServiceAccount()
-		a.applyLimitRanges()
 	}
 	a.checkReferences()
 	admitted := p
@@ -251,12 +249,6 @@ func (a *admission) admittedPod() *Pod {
 func (a *admission) writeChanges(doc map[string]any) {
 	metadata, _ := doc["metadata"].(map[string]any)
 	metadata["uid"] = string(a.written.UID)
-	if note := a.pod.Annotations[limitRangerAnnotation]; note != "" {
-		annotations, _ := metadata["annotations"].(map[string]any)
-		annotations = copyOf(annotations)
-		annotations[limitRangerAnnotation] = note
-		metadata["annotations"] = annotations
-	}
 	spec, _ := doc["spec"].(map[string]any)
 	was, is := a.written.Spec, a.pod.Spec
 	set := func(field string, before, after any) {
@@ -269,17 +261,6 @@ func (a *admission) writeChanges(doc map[string]any) {
 	set("preemptionPolicy", was.PreemptionPolicy, is.PreemptionPolicy)
 	set("overhead", was.Overhead, is.Overhead)
 	set("imagePullSecrets", was.ImagePullSecrets, is.ImagePullSecrets)
-	for list, containers := range map[string][2][]v1.Container{
-		"containers": {was.Containers, is.Containers}, "initContainers": {was.InitContainers, is.InitContainers},
-	} {
-		written, _ := spec[list].([]any)
-		for i, c := range written {
-			own, ok := c.(map[string]any)
-			if ok && !equality.Semantic.DeepEqual(containers[0][i].Resources, containers[1][i].Resources) {
-				own["resources"] = toDocument(containers[1][i].Resources)
-			}
-		}
-	}
 }
 
 // toDocument converts a value to the types of a parsed document.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +14,9 @@ import (
 	"github.com/podctl/podctl/internal/pod"
 )
 
-// aPod is a pod "p" of the namespace ns with these fields of its spec and these resources.
-func aPod(spec, resources string) string {
-	return "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns}\nspec:\n  containers: [{name: c, image: x, resources: {" + resources + "}}]\n" + spec
+// aPod is a pod "p" of the namespace ns with these fields of its spec.
+func aPod(spec string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns}\nspec:\n  containers: [{name: c, image: x}]\n" + spec
 }
 
 // applied prints what admission can change of a pod.
@@ -37,17 +38,12 @@ func applied(p *v1.Pod) string {
 	for _, s := range p.Spec.ImagePullSecrets {
 		add(true, "pull=%s", s.Name)
 	}
-	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
-		add(len(c.Resources.Requests) > 0, "%s.requests=%s", c.Name, resourcesText(c.Resources.Requests))
-		add(len(c.Resources.Limits) > 0, "%s.limits=%s", c.Name, resourcesText(c.Resources.Limits))
-	}
-	add(p.Annotations[limitRangerAnnotation] != "", "note=%q", p.Annotations[limitRangerAnnotation])
 	return strings.Join(words, " ")
 }
 
 func resourcesText(list v1.ResourceList) string {
 	var words []string
-	for _, name := range sortedNames(list) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
 		quantity := list[name]
 		words = append(words, string(name)+":"+quantity.String())
 	}
@@ -65,68 +61,54 @@ func TestAdmission(t *testing.T) {
 		builder  = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: builder, namespace: ns}\nautomountServiceAccountToken: false\nimagePullSecrets: [{name: reg}]\n"
 		standard = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default, namespace: ns}\nimagePullSecrets: [{name: reg}]\n"
 		reg      = "apiVersion: v1\nkind: Secret\nmetadata: {name: reg, namespace: ns}\n"
-		defaults = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: d, namespace: ns}\nspec: {limits: [{type: Container, default: {cpu: 500m}, defaultRequest: {cpu: 100m, memory: 64Mi}}]}\n"
-		most     = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: m, namespace: ns}\nspec: {limits: [{type: Container, max: {cpu: \"1\"}, min: {cpu: 50m}}]}\n"
-		ratio    = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: r, namespace: ns}\nspec: {limits: [{type: Container, maxLimitRequestRatio: {cpu: \"2\"}}]}\n"
-		whole    = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: w, namespace: ns}\nspec: {limits: [{type: Pod, max: {memory: 1Gi}}]}\n"
 	)
 	elsewhere := func(text string) string { return strings.Replace(text, "namespace: ns", "namespace: other", 1) }
 	for name, c := range map[string]struct {
 		documents []string
 		want      string
 	}{
-		"a class beside": {[]string{gold, aPod("  priorityClassName: gold", "")}, "class=gold priority=1000 preempts=Never"},
+		"a class beside": {[]string{gold, aPod("  priorityClassName: gold")}, "class=gold priority=1000 preempts=Never"},
 		"no such class": {
-			[]string{gold, aPod("  priorityClassName: golf", "")},
+			[]string{gold, aPod("  priorityClassName: golf")},
 			`deny spec.priorityClassName: no PriorityClass with name golf was found (did you mean gold?)`,
 		},
 		"another number than the class": {
-			[]string{gold, aPod("  priorityClassName: gold\n  priority: 5", "")},
+			[]string{gold, aPod("  priorityClassName: gold\n  priority: 5")},
 			`deny spec.priority: Invalid value: 5: gold has the priority 1000 (leave it out)`,
 		},
 		"another policy than the class": {
-			[]string{gold, aPod("  priorityClassName: gold\n  preemptionPolicy: PreemptLowerPriority", "")},
+			[]string{gold, aPod("  priorityClassName: gold\n  preemptionPolicy: PreemptLowerPriority")},
 			`deny spec.preemptionPolicy: Invalid value: "PreemptLowerPriority": gold has the policy Never (leave it out)`,
 		},
-		"an unknown class with a number": {[]string{aPod("  priorityClassName: silver\n  priority: 5", "")}, "class=silver priority=5"},
-		"the default class":              {[]string{gold, usual, aPod("", "")}, "class=usual priority=10 preempts=PreemptLowerPriority"},
-		"a number counts before it":      {[]string{usual, aPod("  priority: 7", "")}, "priority=7"},
-		"a class of the system":          {[]string{usual, aPod("  priorityClassName: system-node-critical", "")}, "class=system-node-critical priority=2000001000"},
+		"an unknown class with a number": {[]string{aPod("  priorityClassName: silver\n  priority: 5")}, "class=silver priority=5"},
+		"the default class":              {[]string{gold, usual, aPod("")}, "class=usual priority=10 preempts=PreemptLowerPriority"},
+		"a number counts before it":      {[]string{usual, aPod("  priority: 7")}, "priority=7"},
+		"a class of the system":          {[]string{usual, aPod("  priorityClassName: system-node-critical")}, "class=system-node-critical priority=2000001000"},
 		"a static pod passes no plugin": {
-			[]string{usual, defaults, strings.Replace(aPod("", ""), "namespace: ns", "namespace: ns, annotations: {kubernetes.io/config.source: file}", 1)}, "",
+			[]string{usual, strings.Replace(aPod(""), "namespace: ns", "namespace: ns, annotations: {kubernetes.io/config.source: file}", 1)}, "",
 		},
-		"overhead of the runtime class": {[]string{kata, aPod("  runtimeClassName: kata", "")}, "overhead=memory:128Mi"},
+		"overhead of the runtime class": {[]string{kata, aPod("  runtimeClassName: kata")}, "overhead=memory:128Mi"},
 		"another overhead": {
-			[]string{kata, aPod("  runtimeClassName: kata\n  overhead: {memory: 1Mi}", "")},
+			[]string{kata, aPod("  runtimeClassName: kata\n  overhead: {memory: 1Mi}")},
 			`deny spec.overhead: it is not the overhead of the RuntimeClass "kata" (leave it out)`,
 		},
 		"scheduling of the runtime class": {
-			[]string{here, aPod("  runtimeClassName: here", "")},
+			[]string{here, aPod("  runtimeClassName: here")},
 			`warn spec.runtimeClassName: the scheduling of RuntimeClass "here" is ignored: there is no scheduler: podctl runs the pod here`,
 		},
 		"a runtime class that is not declared": {
-			[]string{kata, aPod("  runtimeClassName: kaat", "")},
+			[]string{kata, aPod("  runtimeClassName: kaat")},
 			`warn spec.runtimeClassName: RuntimeClass "kaat" is not declared: it stands for the handler of that name (did you mean kata?)`,
 		},
-		"pull secrets of the account":           {[]string{builder, reg, aPod("  serviceAccountName: builder", "")}, "pull=reg"},
-		"of the default account":                {[]string{standard, reg, aPod("", "")}, "pull=reg"},
-		"but not beside those of the pod":       {[]string{standard, reg, strings.Replace(reg, "reg", "own", 1), aPod("  imagePullSecrets: [{name: own}]", "")}, "pull=own"},
-		"and not of another namespace":          {[]string{elsewhere(standard), elsewhere(reg), aPod("", "")}, ""},
-		"an account that mounts a token":        {[]string{strings.Replace(builder, "false", "true", 1), reg, aPod("  serviceAccountName: builder", "")}, "pull=reg\nwarn spec.serviceAccountName: no token is mounted: there is no API server to issue a token (automountServiceAccountToken: false says that the pod needs none)"},
-		"a pod that mounts none":                {[]string{strings.Replace(builder, "false", "true", 1), reg, aPod("  serviceAccountName: builder\n  automountServiceAccountToken: false", "")}, "pull=reg"},
-		"an account that is not declared":       {[]string{builder, reg, aPod("  serviceAccountName: bilder", "")}, `warn spec.serviceAccountName: ServiceAccount "bilder" is not declared: the pod has no pull secrets of it and no token (did you mean builder?)`},
-		"an account of another namespace":       {[]string{elsewhere(builder), elsewhere(reg), aPod("  serviceAccount: builder", "")}, `warn spec.serviceAccount: ServiceAccount "builder" is not declared: the pod has no pull secrets of it and no token (other/builder is declared, in another namespace than the pod's, ns)`},
-		"a pull secret that is not declared":    {[]string{builder, aPod("  serviceAccountName: builder", "")}, "pull=reg\nwarn spec.imagePullSecrets[0].name: Secret \"reg\" is not declared: images are pulled without it"},
-		"defaults of a LimitRange":              {[]string{defaults, aPod("", "")}, `c.requests=cpu:100m,memory:64Mi c.limits=cpu:500m note="LimitRanger plugin set: cpu, memory request for container c; cpu limit for container c"`},
-		"defaults of another namespace":         {[]string{elsewhere(defaults), aPod("", "")}, ""},
-		"defaults beside what is written":       {[]string{defaults, aPod("", "requests: {cpu: 200m}, limits: {memory: 1Gi}")}, `c.requests=cpu:200m,memory:1Gi c.limits=cpu:500m,memory:1Gi note="LimitRanger plugin set: cpu limit for container c"`},
-		"a default limit below the request":     {[]string{defaults, aPod("", "requests: {cpu: 2}")}, `deny spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 500m, with what the objects beside the pod add`},
-		"the most is the default, too":          {[]string{most, aPod("", "")}, `c.requests=cpu:1 c.limits=cpu:1 note="LimitRanger plugin set: cpu request for container c; cpu limit for container c"`},
-		"more than the most":                    {[]string{most, aPod("", "limits: {cpu: 2}")}, `deny spec.containers[0].resources: LimitRange "m": maximum cpu usage per Container is 1, but limit is 2`},
-		"less than the least":                   {[]string{most, aPod("", "requests: {cpu: 10m}, limits: {cpu: 1}")}, `deny spec.containers[0].resources: LimitRange "m": minimum cpu usage per Container is 50m, but request is 10m`},
-		"a limit too far above the request":     {[]string{ratio, aPod("", "requests: {cpu: 100m}, limits: {cpu: 300m}")}, `deny spec.containers[0].resources: LimitRange "r": cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000`},
-		"no limit where the pod has a maximum":  {[]string{whole, aPod("", "")}, `deny spec: LimitRange "w": maximum memory usage per Pod is 1Gi.  No limit is specified`},
-		"a limit within the maximum of the pod": {[]string{whole, aPod("", "limits: {memory: 1Gi}")}, "c.requests=memory:1Gi c.limits=memory:1Gi"},
+		"pull secrets of the account":        {[]string{builder, reg, aPod("  serviceAccountName: builder")}, "pull=reg"},
+		"of the default account":             {[]string{standard, reg, aPod("")}, "pull=reg"},
+		"but not beside those of the pod":    {[]string{standard, reg, strings.Replace(reg, "reg", "own", 1), aPod("  imagePullSecrets: [{name: own}]")}, "pull=own"},
+		"and not of another namespace":       {[]string{elsewhere(standard), elsewhere(reg), aPod("")}, ""},
+		"an account that mounts a token":     {[]string{strings.Replace(builder, "false", "true", 1), reg, aPod("  serviceAccountName: builder")}, "pull=reg\nwarn spec.serviceAccountName: no token is mounted: there is no API server to issue a token (automountServiceAccountToken: false says that the pod needs none)"},
+		"a pod that mounts none":             {[]string{strings.Replace(builder, "false", "true", 1), reg, aPod("  serviceAccountName: builder\n  automountServiceAccountToken: false")}, "pull=reg"},
+		"an account that is not declared":    {[]string{builder, reg, aPod("  serviceAccountName: bilder")}, `warn spec.serviceAccountName: ServiceAccount "bilder" is not declared: the pod has no pull secrets of it and no token (did you mean builder?)`},
+		"an account of another namespace":    {[]string{elsewhere(builder), elsewhere(reg), aPod("  serviceAccount: builder")}, `warn spec.serviceAccount: ServiceAccount "builder" is not declared: the pod has no pull secrets of it and no token (other/builder is declared, in another namespace than the pod's, ns)`},
+		"a pull secret that is not declared": {[]string{builder, aPod("  serviceAccountName: builder")}, "pull=reg\nwarn spec.imagePullSecrets[0].name: Secret \"reg\" is not declared: images are pulled without it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plain, err := Load(t.Context(), []string{"-"}, LoadOptions{Stdin: strings.NewReader(c.documents[len(c.documents)-1]), ForCluster: true})
@@ -221,26 +203,18 @@ func admissionOfFiles(t *testing.T, documents []string) string {
 
 // A manifest cannot make more work or text than there is use for.
 func TestAdmissionIsBounded(t *testing.T) {
-	ranges := func(n, items int) string {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, "{apiVersion: v1, kind: LimitRange, metadata: {name: l%d}, spec: {limits: [", i)
-			for range items {
-				b.WriteString("{type: Container, max: {cpu: 1}}, ")
-			}
-			b.WriteString("]}}\n---\n")
-		}
-		return b.String() + "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: x, resources: {limits: {cpu: 2}}}, {name: d, image: x, resources: {limits: {cpu: 2}}}]}}"
+	var b, volumes, mounts strings.Builder
+	for i := range maxFindings + 1 {
+		fmt.Fprintf(&b, "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v%d}, spec: {capacity: {storage: 1}, accessModes: [ReadWriteOnce], nfs: {server: s, path: /x}}}\n---\n", i)
+		fmt.Fprintf(&b, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c%d}, spec: {volumeName: v%d, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1}}}}\n---\n", i, i)
+		fmt.Fprintf(&volumes, "{name: v%d, persistentVolumeClaim: {claimName: c%d}}, ", i, i)
+		fmt.Fprintf(&mounts, "{name: v%d, mountPath: /v%d}, ", i, i)
 	}
-	for name, c := range map[string]struct {
-		text string
-		want int
-	}{"findings": {ranges(maxLimitRanges, 1), maxFindings}, "LimitRanges": {ranges(maxLimitRanges+1, 1), 1}} {
-		_, err := Load(t.Context(), []string{"-"}, from(c.text))
-		var problems Problems
-		if !errors.As(err, &problems) || len(problems) != c.want {
-			t.Errorf("%s: %d problems, want %d", name, len(problems), c.want)
-		}
+	b.WriteString("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [" + volumes.String() + "], containers: [{name: c, image: x, volumeMounts: [" + mounts.String() + "]}]}}")
+	_, err := Load(t.Context(), []string{"-"}, from(b.String()))
+	var problems Problems
+	if !errors.As(err, &problems) || len(problems) != maxFindings {
+		t.Errorf("%d problems, want %d: %v", len(problems), maxFindings, err)
 	}
 }
 

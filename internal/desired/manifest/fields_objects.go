@@ -128,7 +128,7 @@ var endpointSliceFields = slices.Concat(namedMeta,
 )
 
 var limitRangeFields = slices.Concat(objectMeta,
-	honoured(`spec.limits`),
+	ignored("podctl applies no LimitRange: containers have the requests and limits that are written", `spec.limits`),
 )
 
 var resourceQuotaFields = slices.Concat(objectMeta,

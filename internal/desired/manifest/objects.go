@@ -119,9 +119,9 @@ func store(k *kind, data []byte, into *pod.Objects) (metav1.ObjectMeta, field.Er
 		return keep(data, storedService, into.Services)
 	case "EndpointSlice":
 		return keep(data, storedEndpointSlice, into.EndpointSlices)
-	case "LimitRange":
-		return keep(data, storedLimitRange, into.LimitRanges)
-	default: // nothing looks at a ResourceQuota
+	case "LimitRange": // nothing looks at it, or at a ResourceQuota
+		return keep(data, storedLimitRange, map[types.NamespacedName]*v1.LimitRange{})
+	default:
 		return keep(data, storedResourceQuota, map[types.NamespacedName]*v1.ResourceQuota{})
 	}
 }

@@ -191,13 +191,6 @@ func toLowerAll(words []string) []string {
 
 // checkClaim reports why the pod cannot have the volume of a claim.
 func (a *admission) checkClaim(r reference, c *v1.PersistentVolumeClaim) {
-	for _, l := range a.objects.LimitRangesOf(c.Namespace) {
-		for _, item := range l.Spec.Limits {
-			if item.Type == v1.LimitTypePersistentVolumeClaim {
-				a.denyAll(r.field, l.Name, item.Type, claimLimitViolations(item, c))
-			}
-		}
-	}
 	b := a.objects.Binding(c.Namespace, c.Name)
 	if b.Pending != "" {
 		a.report(Unresolved, r.field, fmt.Sprintf("PersistentVolumeClaim %q is not bound: %s", c.Name, b.Pending), "")
