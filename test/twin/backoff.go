@@ -71,12 +71,12 @@ func (p *comparing) drifts(a, b []*Attempt, i int) bool {
 	return (x < slack) != (y < slack) || p.late(x, y, "CreateContainer")
 }
 
-// restartBetween reports whether the nodes were killed shortly after the last run of a container on one
-// began, and before that of the other.
+// restartBetween reports whether the nodes were killed shortly after the last runs of a container on one
+// began, and before those of the other.
 func (p *comparing) restartBetween(a, b []*Attempt) bool {
-	last, s := a, p.kubelet
+	more, less, s := a, b, p.kubelet
 	if len(b) > len(a) {
-		last, s = b, p.podctl
+		more, less, s = b, a, p.podctl
 	}
-	return p.restart > 0 && (len(a) == len(b)+1 || len(b) == len(a)+1) && s.Began.Add(p.restart).Sub(last[len(last)-1].Steps[0].At) < downtime
+	return p.restart > 0 && len(less) < len(more) && s.Began.Add(p.restart).Sub(more[len(less)].Steps[0].At) < downtime
 }

@@ -194,6 +194,10 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 			return
 		}
 		last := i == len(a)-1 || i == len(b)-1
+		if last && until > 0 && p.spansRestart(a[i], b[i]) {
+			p.drifted = append(p.drifted, name) // its probes start over, or its stop
+			return
+		}
 		if last && p.cutShort(a[i], b[i], inA, inB, until) {
 			p.cuts = append(p.cuts, name)
 			return
@@ -228,7 +232,7 @@ func (p *comparing) oneMore(what string, a, b []*Attempt, i int) {
 
 // steps compares the calls of an attempt, with their requests and their times.
 func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt) {
-	if methods(a) != methods(b) {
+	if methods(a) != methods(b) && !p.atEnd(a, b) {
 		p.differ(what+": calls", methods(a), methods(b))
 	}
 	for i := range min(len(a.Steps), len(b.Steps)) {
@@ -241,14 +245,14 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 		delayA, _ := p.delay(p.kubelet, a, i, beforeA, inA)
 		delayB, after := p.delay(p.podctl, b, i, beforeB, inB)
 		class := x.Method + " after " + after
-		if i == 0 && p.right[a] && p.right[b] && p.late(delayA, delayB, x.Method) {
+		if i == 0 && p.right[a] && p.right[b] && p.late(delayA, delayB, class) {
 			continue
 		}
 		if p.restart > 0 && (spans(p.kubelet, a, x, p.restart) || spans(p.podctl, b, y, p.restart)) {
 			continue // probes and deadlines start over
 		}
 		p.Delays = append(p.Delays, Delay{class, delayA, delayB, p.pod.Name + " " + what})
-		if p.late(delayA, delayB, x.Method) {
+		if p.late(delayA, delayB, class) {
 			p.differ(what+" "+class, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
 		}
 	}
@@ -267,7 +271,7 @@ func (p *comparing) probes(what string, a, b *Attempt) {
 		return x.Probes[len(x.Probes)-1].At.Sub(x.Probes[0].At).Seconds() / float64(len(x.Probes)-1)
 	}
 	ra, rb := rate(a), rate(b)
-	if len(a.Probes) > 5 && len(b.Probes) > 5 && (ra-rb > 0.3*ra || rb-ra > 0.3*ra) {
+	if len(a.Probes) > 9 && len(b.Probes) > 9 && (ra-rb > 0.3*ra || rb-ra > 0.3*ra) {
 		p.differ(what+": seconds between probes", fmt.Sprintf("%.2f (%d)", ra, len(a.Probes)), fmt.Sprintf("%.2f (%d)", rb, len(b.Probes)))
 	}
 	lasted := func(x *Attempt, s *Side) time.Duration {

@@ -78,3 +78,25 @@ func ended(a *Attempt) time.Time {
 	}
 	return a.Steps[len(a.Steps)-1].End
 }
+
+// atEnd reports whether the one made all calls of the other, and those that follow shortly before the
+// end, for which the other had no time.
+func (p *comparing) atEnd(a, b *Attempt) bool {
+	more, less, s := a, b, p.kubelet
+	if len(b.Steps) > len(a.Steps) {
+		more, less, s = b, a, p.podctl
+	}
+	n := len(less.Steps)
+	return n < len(more.Steps) && methods(&Attempt{Steps: more.Steps[:n]}) == methods(less) && s.Ended.Sub(more.Steps[n].At) < takeover
+}
+
+// spansRestart reports whether one of the runs had not ended when the nodes were killed, and the two
+// did not end alike: by the same calls, and as long after they began, but for a tick of a probe.
+func (p *comparing) spansRestart(a, b *Attempt) bool {
+	killed := func(s *Side) time.Time { return s.Began.Add(p.restart) }
+	open := func(x *Attempt, s *Side) bool {
+		return x.Exit.At.IsZero() || x.Exit.At.After(killed(s)) || slices.ContainsFunc(x.Steps, func(step Step) bool { return step.End.After(killed(s)) })
+	}
+	took := func(x *Attempt) time.Duration { return ended(x).Sub(x.Steps[0].At) }
+	return (open(a, p.kubelet) || open(b, p.podctl)) && (methods(a) != methods(b) || (took(a)-took(b)).Abs() > slack+longestPeriod)
+}

@@ -30,13 +30,18 @@ const lasting = 5
 // each container.
 func (p *comparing) statuses() {
 	a, b := tracks(p.kubelet.Statuses), tracks(p.podctl.Statuses)
+	// What began shortly before the end the other may have had no time for.
+	early := func(s *Side) map[string][]run {
+		return tracks(slices.DeleteFunc(slices.Clone(s.Statuses), func(x Sample) bool { return s.Ended.Sub(x.At) < takeover }))
+	}
+	earlyA, earlyB := early(p.kubelet), early(p.podctl)
 	for _, name := range slices.Sorted(maps.Keys(both(a, b))) {
 		ofPod := name == "the pod" || strings.HasPrefix(name, "condition ")
 		if p.isCut(name) || ofPod && (p.sandboxCut || len(p.drifted) > 0) {
 			continue
 		}
 		p.States += len(a[name])
-		if x, y := a[name], b[name]; lacks(x, y) || lacks(y, x) {
+		if x, y := a[name], b[name]; lacks(earlyA[name], y) || lacks(earlyB[name], x) {
 			p.add(Difference{What: "status of " + name, Kubelet: show(x), Podctl: show(y), states: [2][]run{x, y}})
 		}
 	}

@@ -19,14 +19,15 @@ import (
 )
 
 var (
-	seed = flag.Uint64("twin.seed", 1, "seed of the pods")
-	n    = flag.Int("twin.n", 40, "how many pods")
-	span = flag.Duration("twin.for", 2*time.Minute, "how long they are watched")
-	only = flag.String("twin.only", "", "run only these pods, separated by commas")
-	read = flag.String("twin.read", "", "compare what this file has, which -twin.keep wrote")
-	page = flag.String("twin.page", "", "page whose row of the seed is written")
-	with = flag.String("twin.podctl", "", "the podctl to compare, instead of one that is built")
-	keep = flag.String("twin.keep", "", "file to write what was recorded to")
+	seed    = flag.Uint64("twin.seed", 1, "seed of the pods")
+	n       = flag.Int("twin.n", 40, "how many pods")
+	span    = flag.Duration("twin.for", 2*time.Minute, "how long they are watched")
+	only    = flag.String("twin.only", "", "run only these pods, separated by commas")
+	read    = flag.String("twin.read", "", "compare what this file has, which -twin.keep wrote")
+	page    = flag.String("twin.page", "", "page whose row of the seed is written")
+	with    = flag.String("twin.podctl", "", "the podctl to compare, instead of one that is built")
+	smaller = flag.Bool("twin.smaller", true, "play smaller pods than those that showed a difference")
+	keep    = flag.String("twin.keep", "", "file to write what was recorded to")
 )
 
 func TestMain(m *testing.M) { live.Main(m) }
@@ -44,7 +45,7 @@ func TestTwin(t *testing.T) {
 		if *only != "" {
 			r.show(t, plan)
 		}
-		report(t, r.compare(plan))
+		compareAndReport(t, r, plan)
 		return
 	}
 	dir := t.TempDir()
@@ -59,14 +60,19 @@ func TestTwin(t *testing.T) {
 	if *keep != "" {
 		r.write(t, *keep)
 	}
+	if failing := undocumented(compareAndReport(t, r, plan)); len(failing) > 0 && *smaller {
+		shrink(t, podctl, plan.Only(failing[:min(3, len(failing))]...))
+	}
+}
+
+func compareAndReport(t *testing.T, r *recorded, plan Plan) *Comparison {
+	t.Helper()
 	c := r.compare(plan)
 	report(t, c)
 	if *page != "" {
 		writePage(t, *page, c)
 	}
-	if failing := undocumented(c); len(failing) > 0 {
-		shrink(t, podctl, plan.Only(failing[:min(3, len(failing))]...))
-	}
+	return c
 }
 
 // shrink plays smaller pods than those that showed a difference, all at once, and prints
