@@ -1,6 +1,9 @@
 package twin
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // firstBackOff and lastBackOff bound how long a container that ended waits for its next run: each wait
 // is twice the one before (kuberuntime_manager.go, doBackOff).
@@ -18,9 +21,10 @@ const retry = 20 * time.Second
 // byRule returns the runs of a container that began when the back-off allowed it, by the ends of the
 // runs before them. The two nodes may then differ though both are right: what a probe kills ends by the
 // probe's own clock, and a kubelet's retries are spread over seconds. A node that has been started again
-// since the first of the runs has forgotten the back-off.
-func byRule(runs []*Attempt, again bool) map[*Attempt]bool {
-	right := map[*Attempt]bool{}
+// since the first of the runs has forgotten the back-off. due is when the run after the last one has
+// begun by that rule, zero if that is not known.
+func byRule(runs []*Attempt, again bool) (right map[*Attempt]bool, due time.Time) {
+	right = map[*Attempt]bool{}
 	var wait time.Duration
 	for i := 1; i < len(runs) && !runs[i-1].Exit.At.IsZero(); i++ {
 		before, began := runs[i-1], runs[i].Steps[0].At
@@ -42,7 +46,13 @@ func byRule(runs []*Attempt, again bool) map[*Attempt]bool {
 		}
 		wait = min(max(2*wait, firstBackOff), lastBackOff)
 	}
-	return right
+	if n := len(runs); n > 1 && !runs[n-1].Exit.At.IsZero() {
+		due = runs[n-1].Exit.At.Add(slack)
+		if wait > 0 && (!killedBySync(runs[n-1]) || runs[n-1].Exit.At.Sub(runs[n-2].Exit.At) < wait+tie) {
+			due = runs[n-1].Exit.At.Add(wait + retry)
+		}
+	}
+	return right, due
 }
 
 // killedBySync reports whether a sync stopped the container, because of a probe or a change, and
@@ -79,4 +89,13 @@ func (p *comparing) restartBetween(a, b []*Attempt) bool {
 		more, less, s = b, a, p.podctl
 	}
 	return p.restart > 0 && len(less) < len(more) && s.Began.Add(p.restart).Sub(more[len(less)].Steps[0].At) < downtime
+}
+
+// judge notes which runs of a container began by the rule.
+func (p *comparing) judge(runs []*Attempt, again bool) {
+	right, due := byRule(runs, again)
+	maps.Copy(p.right, right)
+	if len(runs) > 1 {
+		p.due[runs[len(runs)-1]] = due
+	}
 }

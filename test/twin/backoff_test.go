@@ -38,8 +38,8 @@ func TestRunsBeginByBackOff(t *testing.T) {
 			}
 			runs = append(runs, a)
 		}
-		if got := byRule(runs, false)[runs[len(runs)-1]]; got != c.right {
-			t.Errorf("%s: right is %v", c.name, got)
+		if right, _ := byRule(runs, false); right[runs[len(runs)-1]] != c.right {
+			t.Errorf("%s: right is %v", c.name, !c.right)
 		}
 	}
 }

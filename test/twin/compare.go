@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,10 +67,13 @@ type comparing struct {
 	cuts []string
 	// drifted are the containers whose runs began at other times, and both by the rule.
 	drifted []string
-	// right are the runs that began by the rule of the back-off.
+	// right are the runs that began by the rule of the back-off; due is when one after a run has.
 	right map[*Attempt]bool
+	due   map[*Attempt]time.Time
 	// sandboxCut is whether only one had time for the last sandbox.
 	sandboxCut bool
+	// hooked is whether a step that is compared may follow a hook, or a stop of another container.
+	hooked bool
 	// more is how many more runs of the container the kubelet has made, while one is compared.
 	more int
 }
@@ -77,7 +81,7 @@ type comparing struct {
 // Add compares what the two nodes did with a pod.
 func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Side) {
 	c.Pods++
-	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart, right: map[*Attempt]bool{}}
+	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart, right: map[*Attempt]bool{}, due: map[*Attempt]time.Time{}}
 	if restart > 0 {
 		for _, s := range []*Side{kubelet, podctl} {
 			if s.Life != nil {
@@ -167,12 +171,10 @@ func (p *comparing) attempts(what, name string, a, b []*Attempt, inA, inB *Attem
 		return list
 	}
 	i, j := len(early(p.kubelet, a)), len(early(p.podctl, b))
-	for _, runs := range [][]*Attempt{a[:i], b[:j]} {
-		maps.Copy(p.right, byRule(runs, false))
-	}
-	for _, runs := range [][]*Attempt{a[max(0, i-1):], b[max(0, j-1):]} {
-		maps.Copy(p.right, byRule(runs, p.restart > 0))
-	}
+	p.judge(a[:i], false)
+	p.judge(b[:j], false)
+	p.judge(a[max(0, i-1):], p.restart > 0)
+	p.judge(b[max(0, j-1):], p.restart > 0)
 	if p.restartBetween(a[:i], b[:j]) {
 		p.drifted = append(p.drifted, name)
 	}
@@ -241,6 +243,7 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 			break
 		}
 		p.Calls++
+		p.hooked = x.Method == "StopContainer" && i > 0
 		p.fields(what+" "+x.Method, x.Request, y.Request)
 		delayA, _ := p.delay(p.kubelet, a, i, beforeA, inA)
 		delayB, after := p.delay(p.podctl, b, i, beforeB, inB)
@@ -325,10 +328,20 @@ func (p *comparing) fields(what string, a, b any) {
 			continue
 		}
 		p.Fields++
+		if path == ".timeout" && p.hooked && oneApart(x[path], y[path]) {
+			continue // what a hook took is a second more or less
+		}
 		if x[path] != y[path] {
 			p.differ(what+" "+path, x[path], y[path])
 		}
 	}
+}
+
+// oneApart reports whether two whole numbers in JSON strings differ by one.
+func oneApart(a, b string) bool {
+	x, errA := strconv.Atoi(strings.Trim(a, `"`))
+	y, errB := strconv.Atoi(strings.Trim(b, `"`))
+	return errA == nil && errB == nil && (x-y == 1 || y-x == 1)
 }
 
 // own are the fields that are never alike: ids, what each node alone writes, and cgroups,

@@ -36,6 +36,9 @@ func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Du
 	if i == 0 {
 		return more[0].Steps[0].At.Add(slack).After(p.closing(inLess, side, until))
 	}
+	if p.right[more[i]] && p.due[less[i-1]].After(p.closing(inLess, side, until)) {
+		return true
+	}
 	gap := more[i].Steps[0].At.Sub(ended(more[i-1]))
 	due := ended(less[i-1]).Add(gap)
 	return due.Add(spread(gap)).After(p.closing(inLess, side, until))

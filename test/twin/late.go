@@ -127,9 +127,9 @@ const longestPeriod = 6 * time.Second
 
 // late reports whether one delay is longer than the other by more than the method may vary.
 func (p *comparing) late(a, b time.Duration, class string) bool {
-	method, _, _ := strings.Cut(class, " ")
+	method, after, _ := strings.Cut(class, " after ")
 	most := allowed(method, max(a, b))
-	if class == "StopContainer after StartContainer" {
+	if (method == "StopContainer" || method == "ExecSync") && after != "act" {
 		most += longestPeriod
 	}
 	return (a - b).Abs() > most

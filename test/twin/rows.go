@@ -34,7 +34,8 @@ var rows = []row{
 		"a hook that exceeds its grace period, and a Sync or Terminate that is cancelled, end at the next call",
 		// A kubelet's goes on, and fails when the container has ended.
 		func(_ *comparing, d Difference) bool {
-			return strings.HasPrefix(d.What, "events FailedPreStopHook ") && count(d.Podctl) < count(d.Kubelet)
+			return strings.HasPrefix(d.What, "events FailedPreStopHook ") && count(d.Podctl) < count(d.Kubelet) ||
+				strings.HasSuffix(d.What, ": calls") && strings.ReplaceAll(d.Podctl, "ExecSync Canceled", "ExecSync OK") == d.Kubelet
 		},
 	},
 	{
@@ -66,7 +67,8 @@ var rows = []row{
 		"a pod that waits for its name starts as soon as that is free",
 		func(p *comparing, d Difference) bool {
 			waits := d.What == "status of the pod" && strings.Contains(d.Kubelet, "Pending") && !strings.Contains(d.Podctl, "Pending")
-			return len(p.pod.Acts) > 1 && (waits || later.MatchString(d.What) && strings.Contains(d.What, " RunPodSandbox after "))
+			lateRun := strings.HasPrefix(d.What, "status of ") && counted.MatchString(d.What) && (d.Kubelet == "" || d.Podctl == "")
+			return len(p.pod.Acts) > 1 && (waits || lateRun || later.MatchString(d.What) && strings.Contains(d.What, " RunPodSandbox after "))
 		},
 	},
 	{

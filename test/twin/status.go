@@ -23,8 +23,8 @@ type Event struct {
 }
 
 // What lasted for so many samples in one of the two, the other must have shown at all: what
-// lies within a second or two of a change is not compared.
-const lasting = 5
+// lies within a period of a probe of a change is not compared.
+const lasting = int(longestPeriod/time.Second) + 1
 
 // statuses compares what the nodes said of the pod, of each condition, and of each run of
 // each container.
