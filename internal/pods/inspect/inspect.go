@@ -31,7 +31,7 @@ type Pod struct {
 	Containers []map[string]any `json:"containers"` // status, and info as the runtime has it
 }
 
-// Metadata is the identity of an inspected pod.
+// Metadata is the identity of a pod.
 type Metadata struct {
 	Namespace string `json:"namespace"` // of the pod
 	Name      string `json:"name"`      // of the pod

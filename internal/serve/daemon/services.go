@@ -1,12 +1,18 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
+	"maps"
 	"net"
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -115,4 +121,58 @@ func (s *Session) Run(ctx context.Context) error {
 		}
 	})
 	return s.Node.Run(ctx)
+}
+
+// ReadServices returns the Services of the podctl process that serves, and those that the others do not get
+// served. With an error, those of the processes that answer.
+func ReadServices(ctx context.Context, locks string) (all []services.Service, err error) {
+	clients, err := FindPeers(locks, "")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no podctl process has been there
+		return nil, err
+	}
+	views, failed := askForServices(ctx, clients)
+	if i := slices.IndexFunc(views, func(v services.View) bool { return v.Serving }); i >= 0 {
+		views[0], views[i] = views[i], views[0]
+		// What a process said last that does not answer is in the table of the one that serves.
+		maps.DeleteFunc(failed, func(name string, _ error) bool { return !slices.Contains(views[0].Unheard, name) })
+	}
+	seen := map[string]bool{}
+	for _, v := range views {
+		for _, s := range v.Table {
+			if name := s.Namespace + "/" + s.Name; !seen[name] || v.Serving {
+				seen[name] = true
+				s.Problem = cmp.Or(s.Problem, v.Problem)
+				all = append(all, s)
+			}
+		}
+	}
+	return all, errors.Join(slices.Collect(maps.Values(failed))...)
+}
+
+// servicesTimeout bounds the answers of all podctl processes, which come from memory.
+const servicesTimeout = 2 * time.Second
+
+// askForServices asks the processes at the same time. It returns the answers, and the errors by instance.
+func askForServices(ctx context.Context, clients map[string]*control.Client) (views []services.View, failed map[string]error) {
+	ctx, cancel := context.WithTimeout(ctx, servicesTimeout)
+	defer cancel()
+	failed = map[string]error{}
+	var mu sync.Mutex
+	var asking errgroup.Group
+	asking.SetLimit(32)
+	for _, c := range clients {
+		asking.Go(func() error {
+			v, err := c.Services(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed[c.Instance()] = err
+			} else {
+				views = append(views, v)
+			}
+			return nil
+		})
+	}
+	_ = asking.Wait() // returns no error
+	return views, failed
 }

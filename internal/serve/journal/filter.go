@@ -93,3 +93,18 @@ func noEvents(missing *target.NotFoundError) error {
 	}
 	return hint.Errorf(advice, "no events of pod %s are recorded", missing.Name)
 }
+
+// PodEvents returns the newest events of a pod as describe has them, repeated ones once.
+func PodEvents(dir string, uid types.UID, most int) (events []view.Event, err error) {
+	entries, err := ReadPod(dir, uid)
+	if err != nil {
+		return nil, err
+	}
+	series := GroupBySeries(entries)
+	for _, s := range series[max(0, len(series)-most):] {
+		events = append(events, view.Event{
+			Time: s.Time, Warning: s.Warning, Reason: s.Reason, Container: s.Container, Message: s.Text(),
+		})
+	}
+	return events, nil
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inspect"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/pods/view"
@@ -43,7 +44,7 @@ func topCommand(e *shell.Env) *cmdline.Command {
 		Effect:    cmdline.Reads,
 		OnNodes:   cmdline.NodeList,
 		FlagHints: map[string]string{"containers": "podctl top containers"},
-		Data:      []any{topItem{}, topMetadata{}, topCPU{}, topMemory{}, topNetwork{}, pod.PSI{}, pod.Stall{}},
+		Data:      []any{topItem{}, inspect.Metadata{}, topCPU{}, topMemory{}, topNetwork{}, pod.PSI{}, pod.Stall{}},
 		Description: "CPU, THROTTLED, RX/S and TX/S are rates between two samples, --interval apart. CPU% and MEM%\n" +
 			"are of the limit. MEMORY is the working set; THROTTLED is the share of periods in which the\n" +
 			"CPU limit was reached; DISK is the writable layer. A value that is not known is -, never 0:\n" +

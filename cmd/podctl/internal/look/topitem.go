@@ -8,6 +8,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pods/inspect"
 	"github.com/podctl/podctl/internal/pods/usage"
 	"github.com/podctl/podctl/internal/pods/view"
 )
@@ -15,22 +16,15 @@ import (
 // topItem is one pod or container of `podctl top -o json`. What is missing is not
 // known, or there is no limit.
 type topItem struct {
-	cliName   string      // selects the pod or container on a command line
-	Metadata  topMetadata `json:"metadata"`                     // of the pod
-	Container string      `json:"container,omitempty"`          // of top containers
-	CPU       topCPU      `json:"cpu"`                          // between the two samples
-	Memory    topMemory   `json:"memory"`                       // at the second sample
-	PIDs      *uint64     `json:"pids,omitempty"`               // processes and threads
-	Network   *topNetwork `json:"network,omitempty"`            // of a pod with a network of its own
-	Disk      *uint64     `json:"writableLayerBytes,omitempty"` // bytes in the containers' own layers
-	PSI       pod.PSI     `json:"psi,omitzero"`                 // of the cgroup, at the second sample
-}
-
-// topMetadata is the identity of a pod.
-type topMetadata struct {
-	Namespace string `json:"namespace"` // of the pod
-	Name      string `json:"name"`      // of the pod
-	UID       string `json:"uid"`       // of the pod
+	cliName   string           // selects the pod or container on a command line
+	Metadata  inspect.Metadata `json:"metadata"`                     // of the pod
+	Container string           `json:"container,omitempty"`          // of top containers
+	CPU       topCPU           `json:"cpu"`                          // between the two samples
+	Memory    topMemory        `json:"memory"`                       // at the second sample
+	PIDs      *uint64          `json:"pids,omitempty"`               // processes and threads
+	Network   *topNetwork      `json:"network,omitempty"`            // of a pod with a network of its own
+	Disk      *uint64          `json:"writableLayerBytes,omitempty"` // bytes in the containers' own layers
+	PSI       pod.PSI          `json:"psi,omitzero"`                 // of the cgroup, at the second sample
 }
 
 // topCPU is the CPU used between the two samples.
@@ -58,7 +52,7 @@ type topNetwork struct {
 func newTopItem(p *view.Pod, c *pod.Container, u usage.Usage) topItem {
 	i := topItem{
 		cliName:  p.ContainerCLIName(c),
-		Metadata: topMetadata{p.Namespace, p.Name, string(p.UID)},
+		Metadata: inspect.Metadata{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)},
 		CPU:      topCPU{Cores: u.CPU, Limit: u.CPULimit, Percent: u.CPUPercent(), Throttled: u.ThrottledPercent()},
 		Memory:   topMemory{WorkingSet: u.Memory, Limit: u.MemoryLimit, Percent: u.MemoryPercent(), Swap: u.Swap},
 		PIDs:     u.PIDs, Disk: u.Disk, PSI: u.PSI,

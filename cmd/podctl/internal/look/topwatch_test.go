@@ -9,6 +9,7 @@ import (
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/pods/inspect"
 )
 
 // onScreen prints lists, one after the other, of as many pods, each of which uses as
@@ -23,7 +24,7 @@ func onScreen(t *testing.T, tty bool, width, height, pods int, cores ...float64)
 	for _, n := range cores {
 		var items []topItem
 		for i := range pods {
-			items = append(items, topItem{cliName: fmt.Sprintf("default/p%d", i), Metadata: topMetadata{"default", fmt.Sprintf("p%d", i), "u"}, CPU: topCPU{Cores: &n}})
+			items = append(items, topItem{cliName: fmt.Sprintf("default/p%d", i), Metadata: inspect.Metadata{Namespace: "default", Name: fmt.Sprintf("p%d", i), UID: "u"}, CPU: topCPU{Cores: &n}})
 		}
 		if err := s.print(items); err != nil {
 			t.Fatal(err)

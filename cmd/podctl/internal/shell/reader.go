@@ -25,23 +25,12 @@ func NewReader(e *Env, endpoint cri.Endpoint, paths host.Paths) *view.Reader {
 const maxEvents = 20
 
 // podEvents returns a function that reads the newest events of a pod from the journal
-// below podctl's root directory, repeated ones once.
+// below podctl's root directory.
 func podEvents(e *Env, root string) func(context.Context, *view.Pod) ([]view.Event, error) {
 	return func(_ context.Context, p *view.Pod) ([]view.Event, error) {
 		if e.Recording != nil {
 			return nil, view.ErrNotRecorded
 		}
-		entries, err := journal.ReadPod(journal.Dir(root), p.UID)
-		if err != nil {
-			return nil, err
-		}
-		series := journal.GroupBySeries(entries)
-		var events []view.Event
-		for _, s := range series[max(0, len(series)-maxEvents):] {
-			events = append(events, view.Event{
-				Time: s.Time, Warning: s.Warning, Reason: s.Reason, Container: s.Container, Message: s.Text(),
-			})
-		}
-		return events, nil
+		return journal.PodEvents(journal.Dir(root), p.UID, maxEvents)
 	}
 }

@@ -3,81 +3,24 @@ package shell
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/internal/node/host"
-	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/serve/daemon"
 	"github.com/podctl/podctl/internal/services"
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// ReadServices returns the Services of the podctl process that serves, and those that the others do not get
-// served. With an error, those of the processes that answer.
-func ReadServices(ctx context.Context, g Globals) (all []services.Service, err error) {
+// ReadServices returns the Services of the podctl processes of this host, see daemon.ReadServices.
+func ReadServices(ctx context.Context, g Globals) ([]services.Service, error) {
 	paths, err := host.DefaultPaths.With(g.Given())
 	if err != nil {
 		return nil, err
 	}
-	clients, err := daemon.FindPeers(paths.Locks, "")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no podctl process has been there
-		return nil, err
-	}
-	views, failed := askForServices(ctx, clients)
-	if i := slices.IndexFunc(views, func(v services.View) bool { return v.Serving }); i >= 0 {
-		views[0], views[i] = views[i], views[0]
-		// What a process said last that does not answer is in the table of the one that serves.
-		maps.DeleteFunc(failed, func(name string, _ error) bool { return !slices.Contains(views[0].Unheard, name) })
-	}
-	seen := map[string]bool{}
-	for _, v := range views {
-		for _, s := range v.Table {
-			if name := s.Namespace + "/" + s.Name; !seen[name] || v.Serving {
-				seen[name] = true
-				s.Problem = cmp.Or(s.Problem, v.Problem)
-				all = append(all, s)
-			}
-		}
-	}
-	return all, errors.Join(slices.Collect(maps.Values(failed))...)
-}
-
-// servicesTimeout bounds the answers of all podctl processes, which come from memory.
-const servicesTimeout = 2 * time.Second
-
-// askForServices asks the processes at the same time. It returns the answers, and the errors by instance.
-func askForServices(ctx context.Context, clients map[string]*control.Client) (views []services.View, failed map[string]error) {
-	ctx, cancel := context.WithTimeout(ctx, servicesTimeout)
-	defer cancel()
-	failed = map[string]error{}
-	var mu sync.Mutex
-	var asking errgroup.Group
-	asking.SetLimit(32)
-	for _, c := range clients {
-		asking.Go(func() error {
-			v, err := c.Services(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failed[c.Instance()] = err
-			} else {
-				views = append(views, v)
-			}
-			return nil
-		})
-	}
-	_ = asking.Wait() // returns no error
-	return views, failed
+	return daemon.ReadServices(ctx, paths.Locks)
 }
 
 // throughServices replaces the words that name a Service, svc/[NAMESPACE/]NAME, by the pods behind it: all that
