@@ -71,6 +71,8 @@ type comparing struct {
 	sandboxCut bool
 	// hooked is whether a step that is compared may follow a hook, or a stop of another container.
 	hooked bool
+	// ahead is how many more runs of a container the kubelet has made in the sandboxes before.
+	ahead map[string]int
 	// more is how many more runs of the container the kubelet has made, while one is compared.
 	more int
 }
@@ -78,7 +80,7 @@ type comparing struct {
 // Add compares what the two nodes did with a pod.
 func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Side) {
 	c.Pods++
-	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart, right: map[*Attempt]bool{}, due: map[*Attempt]time.Time{}}
+	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart, right: map[*Attempt]bool{}, due: map[*Attempt]time.Time{}, ahead: map[string]int{}}
 	if restart > 0 {
 		for _, s := range []*Side{kubelet, podctl} {
 			if s.Life != nil {
@@ -94,7 +96,7 @@ func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Si
 }
 
 // withoutBroken returns the attempts without the calls that were broken off when the node was
-// killed, and without those of which nothing is left.
+// killed, and without those of which no call is left that makes something.
 func withoutBroken(attempts []*Attempt, killed time.Time) []*Attempt {
 	return slices.DeleteFunc(attempts, func(a *Attempt) bool {
 		a.Steps = slices.DeleteFunc(a.Steps, func(s Step) bool {
@@ -103,7 +105,7 @@ func withoutBroken(attempts []*Attempt, killed time.Time) []*Attempt {
 		for name, runs := range a.Containers {
 			a.Containers[name] = withoutBroken(runs, killed)
 		}
-		return len(a.Steps) == 0
+		return !slices.ContainsFunc(a.Steps, func(s Step) bool { return s.Method == "CreateContainer" || s.Method == "RunPodSandbox" })
 	})
 }
 
@@ -175,8 +177,10 @@ func (p *comparing) attempts(what, name string, a, b []*Attempt, inA, inB *Attem
 	if p.restartBetween(a[:i], b[:j]) {
 		p.drifted = append(p.drifted, name)
 	}
-	p.runs(what, name, a[:i], b[:j], inA, inB, inA, inB, p.restart, 0)
-	p.runs(what+" since the restart", name, a[i:], b[j:], inA, inB, cmp.Or(at(a, i-1), inA), cmp.Or(at(b, j-1), inB), 0, i-j)
+	ahead := p.ahead[name]
+	p.ahead[name] += len(a) - len(b)
+	p.runs(what, name, a[:i], b[:j], inA, inB, inA, inB, p.restart, ahead)
+	p.runs(what+" since the restart", name, a[i:], b[j:], inA, inB, cmp.Or(at(a, i-1), inA), cmp.Or(at(b, j-1), inB), 0, ahead+i-j)
 }
 
 // runs compares runs of a container until a time since the beginning, 0 for the end. The
@@ -202,6 +206,10 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 			return
 		}
 		p.more = more
+		if stopTie(a[i], b[i]) {
+			p.drifted = append(p.drifted, name)
+			continue
+		}
 		if p.drifts(a, b, i) && !slices.Contains(p.drifted, name) {
 			p.drifted = append(p.drifted, name)
 		}

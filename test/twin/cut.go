@@ -103,3 +103,18 @@ func (p *comparing) spansRestart(a, b *Attempt) bool {
 	took := func(x *Attempt) time.Duration { return ended(x).Sub(x.Steps[0].At) }
 	return (open(a, p.kubelet) || open(b, p.podctl)) && (methods(a) != methods(b) || (took(a)-took(b)).Abs() > slack+longestPeriod)
 }
+
+// stopTie reports whether one run was stopped, and the other ended by itself first, within a tick of a
+// probe of that.
+func stopTie(a, b *Attempt) bool {
+	stopped, other := a, b
+	if len(b.Steps) > len(a.Steps) {
+		stopped, other = b, a
+	}
+	last := stopped.Steps[len(stopped.Steps)-1]
+	if last.Method != "StopContainer" || methods(stopped) == methods(other) || other.Exit.At.IsZero() {
+		return false
+	}
+	apart := last.At.Sub(stopped.Steps[0].At) - other.Exit.At.Sub(other.Steps[0].At)
+	return apart.Abs() < longestPeriod
+}
