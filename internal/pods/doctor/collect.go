@@ -164,6 +164,11 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 		for _, g := range o.View.DeniedLately(f.Now.Add(-time.Hour)) {
 			f.Pods.Denied = append(f.Pods.Denied, g.Text(f.Now))
 		}
+		for _, p := range o.View.TakenPorts(ctx, all) {
+			for _, taken := range p.TakenPorts {
+				f.Pods.TakenPorts = append(f.Pods.TakenPorts, p.DisplayName()+": "+why.TakenPortText(taken))
+			}
+		}
 		for _, p := range all {
 			for _, b := range o.View.BrokenProcesses(ctx, []*view.Pod{p}) {
 				text, next := why.BrokenText(p.CLIName(), b)

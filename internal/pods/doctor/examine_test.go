@@ -135,6 +135,9 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Pods.Headless = []string{"a/b"} }, "pods.sandboxes", "warning: containers run without a ready sandbox: a/b"},
 		{func(f *Facts) { f.Pods.Broken = []string{"a/b: c (pid 7) is frozen by the cgroup /x"} }, "pods.processes", "warning: a/b: c (pid 7) is frozen by the cgroup /x"},
 		{func(f *Facts) { f.Pods.Denied = []string{"open (r) /x, by AppArmor profile p"} }, "pods.denied", "warning: the kernel's log: containers were denied open (r) /x, by AppArmor profile p; a deny rule"},
+		{func(f *Facts) {
+			f.Pods.TakenPorts = []string{"a/b: host port 80/TCP: nginx (pid 7), which is none of the pod's, listens on it"}
+		}, "pods.host-ports", "warning: a/b: host port 80/TCP: nginx (pid 7), which is none of the pod's, listens on it"},
 		{func(f *Facts) { f.Pods.Doubled = []string{"a/b"} }, "pods.sandboxes", "warning: more than one sandbox is ready of a/b"},
 		{func(f *Facts) { f.Pods.Hanging = []string{"a/b"} }, "pods.starting", "warning: pods do not start: a/b"},
 		{func(f *Facts) { f.Pods.Err = fs.ErrClosed }, "pods", "failure: pods cannot be listed"},

@@ -152,6 +152,8 @@ type Pods struct {
 	Broken []string
 	// Denied is what the kernel's log says that containers were denied in the last hour.
 	Denied []string
+	// TakenPorts are host ports of pods on which foreign processes listen.
+	TakenPorts []string
 	// Doubled are pods of which more than one sandbox is ready.
 	Doubled    []string
 	BrokenNext string

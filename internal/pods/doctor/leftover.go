@@ -48,11 +48,15 @@ func checkPods(f Facts, r *report) {
 		r.name = "pods.denied"
 		r.warn("podctl describe POD; "+why.KernelDenied, "the kernel's log: containers were denied %s; a deny rule and seccomp's ERRNO leave no record", strings.Join(p.Denied[:min(len(p.Denied), maxNames)], "; "))
 	}
+	if len(p.TakenPorts) > 0 {
+		r.name = "pods.host-ports"
+		r.warn("ss -ltnup", "%s", firstNames(p.TakenPorts))
+	}
 	if len(p.Doubled) > 0 {
 		r.name = "pods.sandboxes"
 		r.warn("podctl describe "+p.Doubled[0], "more than one sandbox is ready of %s", firstNames(p.Doubled))
 	}
-	if len(p.Abandoned)+len(p.Headless)+len(p.Hanging)+len(p.Broken)+len(p.Doubled)+len(p.Denied) == 0 {
+	if len(p.Abandoned)+len(p.Headless)+len(p.Hanging)+len(p.Broken)+len(p.Doubled)+len(p.Denied)+len(p.TakenPorts) == 0 {
 		r.ok("%s, %d running, %d dead", plural.Of(p.Count, "pod"), p.Running, p.Dead)
 	}
 }

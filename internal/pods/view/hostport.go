@@ -2,11 +2,15 @@ package view
 
 import (
 	"cmp"
+	"context"
+	"maps"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/podctl/podctl/internal/cri"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -37,20 +41,56 @@ func hostPorts(spec *v1.PodSpec) []TakenPort {
 	return all
 }
 
-// readTakenPorts adds the host ports of the pod on which foreign processes listen. The runtime is none: it may
+// TakenPorts returns those of the pods that have not ended and ask for a host port on which a foreign process
+// listens. It reads their specs.
+func (r *Reader) TakenPorts(ctx context.Context, pods []*Pod) []*Pod {
+	read := make([]*Pod, len(pods))
+	_ = cri.ReadEach(ctx, len(pods), func(ctx context.Context, i int) error {
+		s := &Sources{Pod: pods[i].seen()}
+		if s.hasEnded() {
+			return nil
+		}
+		read[i] = s.Pod
+		return r.readObject(ctx, s, s.Object)
+	})
+	read = slices.DeleteFunc(read, func(p *Pod) bool { return p == nil || p.Object == nil })
+	r.readTakenPorts(read...)
+	return slices.DeleteFunc(read, func(p *Pod) bool { return len(p.TakenPorts) == 0 })
+}
+
+// hasEnded reports whether the pod has ended and does not start again by itself.
+func (p *Pod) hasEnded() bool {
+	phase := v1.PodPhase(p.ListedPhase())
+	return pod.IsTerminal(phase) || phase == pod.PhaseExited || p.Worker.Stopped
+}
+
+// readTakenPorts adds the host ports of the pods on which foreign processes listen. The runtime is none: it may
 // hold the ports of its pods.
-func (r *Reader) readTakenPorts(p *Pod) {
-	if p.Object == nil || !r.SeesProcesses() {
+func (r *Reader) readTakenPorts(pods ...*Pod) {
+	type port struct {
+		number   int32
+		protocol string
+	}
+	wanted := map[port]map[*Pod]TakenPort{}
+	for _, p := range pods {
+		if p.Object == nil {
+			continue
+		}
+		for _, w := range hostPorts(&p.Object.Spec) {
+			at := port{w.Port, w.Protocol}
+			if wanted[at] == nil {
+				wanted[at] = map[*Pod]TakenPort{}
+			}
+			if _, known := wanted[at][p]; !known {
+				wanted[at][p] = w
+			}
+		}
+	}
+	if len(wanted) == 0 || !r.SeesProcesses() {
 		return
 	}
-	wanted := hostPorts(&p.Object.Spec)
-	if len(wanted) == 0 {
-		return
-	}
-	of := func(l proc.Listener) int {
-		return slices.IndexFunc(wanted, func(w TakenPort) bool { return w.Port == int32(l.Port) && w.Protocol == l.Protocol })
-	}
-	holders, err := r.Procs.Holders(r.Server.PID, func(l proc.Listener) bool { return of(l) >= 0 })
+	of := func(l proc.Listener) map[*Pod]TakenPort { return wanted[port{int32(l.Port), l.Protocol}] }
+	holders, err := r.Procs.Holders(r.Server.PID, func(l proc.Listener) bool { return of(l) != nil })
 	if err != nil {
 		return
 	}
@@ -59,24 +99,33 @@ func (r *Reader) readTakenPorts(p *Pod) {
 		if seen[h.Inode] {
 			continue
 		}
-		if seen[h.Inode] = true; h.PID == r.Server.PID || r.isProcessOf(p, h.PID) {
+		if seen[h.Inode] = true; h.PID == r.Server.PID {
 			continue
 		}
-		taken := wanted[of(h.Listener)]
-		if process, err := r.Procs.Read(h.PID); err == nil {
-			taken.PID, taken.Process = h.PID, process.Comm
-			p.TakenPorts = append(p.TakenPorts, taken)
+		process, err := r.Procs.Read(h.PID)
+		if err != nil {
+			continue
+		}
+		for p, taken := range of(h.Listener) {
+			if !r.isProcessOf(p, h.PID) {
+				taken.PID, taken.Process = h.PID, process.Comm
+				p.TakenPorts = append(p.TakenPorts, taken)
+			}
 		}
 	}
-	slices.SortFunc(p.TakenPorts, func(a, b TakenPort) int { return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.PID, b.PID)) })
+	for _, p := range pods {
+		slices.SortFunc(p.TakenPorts, func(a, b TakenPort) int { return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.PID, b.PID)) })
+	}
 }
 
 // isProcessOf reports whether a process is in a cgroup of the pod or of a container of it.
 func (r *Reader) isProcessOf(p *Pod, pid int) bool {
 	groups, err := r.Procs.Cgroups(pid)
-	uid := string(p.GivenUID())
+	names := []string{string(p.GivenUID()), strings.ReplaceAll(string(p.GivenUID()), "-", "_")}
+	if p.Runtime != nil {
+		names = slices.AppendSeq(names, maps.Keys(p.Runtime.IDs()))
+	}
 	return err != nil || slices.ContainsFunc(groups, func(g proc.Cgroup) bool {
-		return uid != "" && (strings.Contains(g.Path, uid) || strings.Contains(g.Path, strings.ReplaceAll(uid, "-", "_"))) ||
-			slices.ContainsFunc(p.Containers, func(c Container) bool { return c.ID != "" && strings.Contains(g.Path, c.ID) })
+		return slices.ContainsFunc(names, func(name string) bool { return name != "" && strings.Contains(g.Path, name) })
 	})
 }

@@ -65,4 +65,13 @@ func TestTakenPortsAreThoseOfForeignProcesses(t *testing.T) {
 	if r.readTakenPorts(p); len(p.TakenPorts) != 2 || p.TakenPorts[1].Port != 9999 {
 		t.Errorf("on the host's network: %+v", p.TakenPorts)
 	}
+	ended := object.DeepCopy()
+	ended.Status.Phase = v1.PodFailed
+	ofKubelet := func(object *v1.Pod) *Pod {
+		return &Pod{Metadata: Metadata{UID: "u-1"}, Object: object, Verdict: owners.Verdict{Kind: owners.ByKubelet}}
+	}
+	found := r.TakenPorts(t.Context(), []*Pod{ofKubelet(object), ofKubelet(ended), ofKubelet(&v1.Pod{}), {Metadata: Metadata{UID: "u-2"}}})
+	if len(found) != 1 || len(found[0].TakenPorts) != 2 {
+		t.Errorf("of all pods: %+v", found)
+	}
 }
