@@ -24,7 +24,10 @@ type verboseInfo struct {
 	// Spec is the OCI runtime's configuration.
 	Spec struct {
 		Annotations map[string]string `json:"annotations"`
-		Linux       struct {
+		Process     struct {
+			SELinuxLabel string `json:"selinuxLabel"`
+		} `json:"process"`
+		Linux struct {
 			Namespaces []struct {
 				Type string `json:"type"`
 				Path string `json:"path"`
@@ -168,6 +171,8 @@ type Details struct {
 	NetworkHeld bool
 	// MemoryLimit is in bytes, nil without one.
 	MemoryLimit *uint64
+	// SELinuxLabel is that of its first process.
+	SELinuxLabel string
 }
 
 // ContainerDetails reads what containerd and CRI-O put into the verbose part of a
@@ -186,7 +191,7 @@ func (c *Client) SandboxDetails(ctx context.Context, id string) (Details, error)
 }
 
 func (v verboseInfo) details() Details {
-	d := Details{PID: v.PID}
+	d := Details{PID: v.PID, SELinuxLabel: v.Spec.Process.SELinuxLabel}
 	for _, ns := range v.Spec.Linux.Namespaces {
 		if ns.Path == "" {
 			continue

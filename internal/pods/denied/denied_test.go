@@ -27,7 +27,9 @@ func TestParse(t *testing.T) {
 		{`audit: type=1326 audit(1732000000.1:4): auid=4294967295 uid=0 gid=0 ses=4294967295 subj=unconfined pid=41 comm="a" exe="/a" sig=31 arch=c000003e syscall=165 compat=0 ip=0x1 code=0x80000000`, `Seccomp 41 "a" system call mount`},
 		{`type=SECCOMP msg=audit(1732000000.1:4): auid=1 pid=41 comm="a" sig=31 arch=c00000b7 syscall=40 compat=0 ip=0x1 code=0x0`, `Seccomp 41 "a" system call mount`},
 		{`audit: type=1326 audit(1732000000.1:4): pid=41 comm="a" sig=31 arch=40000003 syscall=9999 code=0x0`, `Seccomp 41 "a" system call 9999 of architecture 40000003`},
+		{`node=n1 type=AVC msg=audit(1732000000.123:456): apparmor="DENIED" operation="mkdir" profile="p" name="/a" pid=41 comm="a" denied_mask="c"` + "\x1d" + `FSUID="root"`, `AppArmor 41 "a" mkdir (c) /a`},
 		// Not denied.
+		{`type=AVC msg=audit(1732000000.1:4): avc:  denied  { read } for  pid=41 comm="cat" scontext=a:b:c:s0:c1,c2 tclass=file permissive=1` + "\x1d" + `AUID="unset"`, ""},
 		{`audit: type=1326 audit(1732000000.1:4): pid=41 comm="a" sig=0 arch=c000003e syscall=165 code=0x7ffc0000`, ""},
 		{`audit: type=1400 audit(1732000000.1:4): apparmor="ALLOWED" operation="open" profile="p" pid=41 comm="a"`, ""},
 		{`audit: type=1400 audit(1732000000.1:4): avc:  denied  { read } for  pid=41 comm="cat" scontext=a:b:c:s0:c1,c2 tclass=file permissive=1`, ""},
@@ -63,6 +65,7 @@ func TestOf(t *testing.T) {
 		change(&d)
 		return d
 	}
+	ended := Confinement{First: 40, PIDs: map[int]time.Time{42: at.Add(-time.Minute)}, Label: own.Label, Shared: true, From: at.Add(-time.Minute), To: at.Add(time.Second)}
 	for name, c := range map[string]struct {
 		denial Denial
 		whose  string
@@ -76,8 +79,22 @@ func TestOf(t *testing.T) {
 		"its profile":                     {denial(func(d *Denial) { d.Profile = "cri-containerd.apparmor.d" }), "profile and time", false},
 		"its profile, before it ran":      {denial(func(d *Denial) { d.Profile, d.Time = "cri-containerd.apparmor.d", at.Add(-time.Hour) }), "", false},
 		"its name alone":                  {denial(func(d *Denial) { d.Comm = "app" }), "", false},
+		"its MCS pair, before it ran":     {denial(func(d *Denial) { d.By, d.Context, d.Time = Seccomp, own.Label, at.Add(-time.Hour) }), "", false},
+
+		"ended: its first process":             {denial(func(d *Denial) { d.PID = 40 }), "pid", true},
+		"ended: that PID after its end":        {denial(func(d *Denial) { d.PID, d.Time = 40, at.Add(2*time.Second) }), "", false},
+		"ended: a process that is left":        {denial(func(d *Denial) { d.PID, d.Time = 42, at.Add(time.Hour) }), "pid", true},
+		"ended: the MCS pair of its pod":       {denial(func(d *Denial) { d.By, d.Context = Seccomp, own.Label }), "MCS pair", false},
+		"ended: that pair after its end":       {denial(func(d *Denial) { d.By, d.Context, d.Time = Seccomp, own.Label, at.Add(time.Hour) }), "", false},
+		"ended: a profile that others have":    {denial(func(d *Denial) { d.Profile = own.Profile }), "", false},
+		"ended: its name, path and time alone": {denial(func(d *Denial) { d.Comm, d.Object = "app", "/kubepods/pod1/c1" }), "", false},
 	} {
-		got := Of([]Denial{c.denial}, own)
+		of := own
+		if strings.HasPrefix(name, "ended: ") {
+			of = ended
+		}
+		of.Profile = own.Profile
+		got := Of([]Denial{c.denial}, of)
 		if len(got) != min(len(c.whose), 1) || len(got) == 1 && (got[0].Whose != c.whose || got[0].Sure != c.sure) {
 			t.Errorf("%s: %+v", name, got)
 		}

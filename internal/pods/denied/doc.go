@@ -5,8 +5,9 @@
 //
 // A container writes neither log, but it chooses what some fields of a record say: the names of its
 // processes and of its files. They are shown, and never decide whose a record is: that is the PID
-// while the process lives, the MCS pair of an SELinux context, and, likely, the AppArmor profile with
-// the time. What leaves no record (a deny rule of a profile, a seccomp filter that returns an error)
+// while a process lives in the container's cgroup, the PID of a first process that the runtime still
+// reports, the MCS pair of an SELinux context and, likely, of a container that runs, the AppArmor
+// profile with the time. What leaves no record (a deny rule of a profile, a seccomp filter that returns an error)
 // is not known to have been denied.
 //
 // The kubelet has no counterpart.

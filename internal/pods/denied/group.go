@@ -8,13 +8,17 @@ import (
 	"time"
 )
 
-// Confinement is what is known of a container, by which records are its own.
+// Confinement is what is known of a container's run, by which records are its own.
 type Confinement struct {
-	// PIDs are its processes, with the time since when each has its PID.
-	PIDs map[int]time.Time
-	// Profile is its AppArmor profile, and Label its SELinux label, "" if they are not known.
+	// PIDs are its processes, with the time since when each has its PID; First is its first process where
+	// the runtime reports that after its end, 0 if it does not.
+	PIDs  map[int]time.Time
+	First int
+	// Profile is its AppArmor profile, and Label its SELinux label, "" if they are not known. Shared: other
+	// containers of the pod have the same MCS pair.
 	Profile, Label string
-	// From and To are when its last run began and ended, zero if it runs.
+	Shared         bool
+	// From and To are when the run began and ended, zero if it runs.
 	From, To time.Time
 }
 
@@ -22,7 +26,7 @@ type Confinement struct {
 type Group struct {
 	Denial        // the last one
 	Count  int    // how often
-	Sure   bool   // false: another container with the same profile may have done it
+	Sure   bool   // false: another container with the same profile, or of the pod, may have done it
 	Whose  string // what shows whose it is: pid, MCS pair, profile and time
 }
 
@@ -74,16 +78,22 @@ func group(all []Denial, owns func(*Denial) (whose string, sure bool)) []Group {
 // clockSlack is how much the clock of the log may differ from that of the runtime.
 const clockSlack = 2 * time.Second
 
-// owns returns what shows that a record is of the container, "" if nothing does, and whether that is sure.
+// owns returns what shows that a record is of the container, "" if nothing does, and whether that is sure. The
+// profile is that of other containers, too, and shows nothing of a run that has ended.
 func (c *Confinement) owns(d *Denial) (whose string, sure bool) {
 	if since, has := c.PIDs[d.PID]; has && d.PID > 0 && !since.IsZero() && !d.Time.Before(since.Add(-clockSlack)) {
 		return "pid", true
 	}
-	if pair := mcsPair(d.Context); pair != "" && pair == mcsPair(c.Label) {
-		return "MCS pair", true
+	if c.From.IsZero() || d.Time.Before(c.From.Add(-clockSlack)) || !c.To.IsZero() && d.Time.After(c.To) {
+		return "", false
 	}
-	during := !c.From.IsZero() && !d.Time.Before(c.From.Add(-clockSlack)) && (c.To.IsZero() || !d.Time.After(c.To.Add(clockSlack)))
-	if d.By == AppArmor && during && c.Profile != "" && strings.TrimPrefix(d.Profile, "localhost/") == strings.TrimPrefix(c.Profile, "localhost/") {
+	pair := mcsPair(d.Context)
+	switch {
+	case c.First > 0 && d.PID == c.First && !c.To.IsZero():
+		return "pid", true
+	case pair != "" && pair == mcsPair(c.Label):
+		return "MCS pair", !c.Shared
+	case d.By == AppArmor && c.To.IsZero() && c.Profile != "" && strings.TrimPrefix(d.Profile, "localhost/") == strings.TrimPrefix(c.Profile, "localhost/"):
 		return "profile and time", false
 	}
 	return "", false
@@ -114,7 +124,11 @@ func (g *Group) Text(now time.Time) string {
 	if !g.Time.IsZero() {
 		text += fmt.Sprintf(", last %s ago", max(now.Sub(g.Time), 0).Round(time.Second))
 	}
-	if !g.Sure {
+	switch {
+	case g.Sure:
+	case g.Whose == "MCS pair":
+		text += " (by the pod's MCS pair: another container of the pod may have done it)"
+	default:
 		text += " (by its profile and the time: another container of that profile may have done it)"
 	}
 	return text

@@ -43,6 +43,10 @@ const maxValue = 256
 //	audit: type=1326 audit(1732.5:9): … pid=7 comm="a" exe="/a" sig=31 arch=c000003e syscall=165 …
 func Parse(text string, at time.Time) (Denial, bool) {
 	kind, rest := "", ""
+	text, _, _ = strings.Cut(text, "\x1d") // after which auditd repeats fields in words
+	if node, after, found := strings.Cut(text, " type="); found && strings.HasPrefix(node, "node=") {
+		text = "type=" + after
+	}
 	for _, head := range [][2]string{{"audit: type=1400 audit(", "1400"}, {"audit: type=1326 audit(", "1326"}, {"type=AVC msg=audit(", "1400"}, {"type=SECCOMP msg=audit(", "1326"}} {
 		if after, found := strings.CutPrefix(text, head[0]); found {
 			kind, rest = head[1], after
@@ -63,7 +67,7 @@ func Parse(text string, at time.Time) (Denial, bool) {
 	d.Comm, d.Object = f["comm"], f["name"]
 	switch {
 	case kind == "1326":
-		d.By, d.Action, d.Object = Seccomp, syscallName(f["arch"], f["syscall"]), ""
+		d.By, d.Action, d.Object, d.Context = Seccomp, syscallName(f["arch"], f["syscall"]), "", f["subj"]
 		if f["sig"] == "0" {
 			return Denial{}, false // logged, not denied
 		}

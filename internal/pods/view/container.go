@@ -59,7 +59,7 @@ type Container struct {
 	Mounts    []Mount           `json:"mounts,omitempty"`    // of the spec, else all of the runtime
 	Cgroup    *Cgroup           `json:"cgroup,omitempty"`    // of a container that runs
 
-	Denied []string `json:"denied,omitempty"` // what the kernel's log says that it was denied while it runs, the last first
+	Denied []string `json:"denied,omitempty"` // what the logs of the kernel and of auditd say that it was denied: while it runs, then in the runs that have ended, each time the last first
 
 	LogPath  string   `json:"logPath,omitempty"`      // file that its newest attempt writes
 	LogLines []string `json:"lastLogLines,omitempty"` // of a container that failed

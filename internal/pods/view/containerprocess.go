@@ -103,7 +103,7 @@ func (r *Reader) endingContainer(ctx context.Context, ct *pod.Container, runtime
 	default:
 		r.examine(&d, scan)
 		if all := scan.denials(); len(all) > 0 {
-			d.Denied = r.deniedTo(all, scan.children(), d.PID, time.Time{})
+			d.Denied = denied.Of(all, r.running(all, d.ID, d.PID, time.Time{}))
 		}
 	}
 	return d

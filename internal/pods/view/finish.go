@@ -16,25 +16,25 @@ func (r *Reader) Finish(ctx context.Context, s *Sources) *Pod {
 	r.readProcesses(ctx, s.Pod)
 	r.readTakenPorts(s.Pod)
 	r.readKernelLog(s)
-	r.readDenied(s)
 	r.readLogs(s)
 	r.readImages(ctx, s.Pod)
 	slices.SortFunc(s.Unread, func(a, b Unread) int { return strings.Compare(a.Layer, b.Layer) })
 	return s.Pod
 }
 
-// readKernelLog reads the kernel's log if a container was killed.
+// readKernelLog reads the kernel's log if a container may have been killed for lack of memory, or if it is
+// asked for what the containers were denied.
 func (r *Reader) readKernelLog(p *Sources) {
-	for i := range p.Containers {
-		for _, e := range p.Containers[i].Ends() {
-			if e.ID == "" || !e.MayBeOOM() {
-				continue
-			}
-			var err error
-			p.KernelLog, err = r.KernelLog()
-			p.notRead("kernel log", err)
-			return
-		}
+	denials := r.Denials && !r.Recorded && r.KernelLog != nil
+	if !denials && !slices.ContainsFunc(p.Containers, func(c Container) bool {
+		return slices.ContainsFunc(c.Ends(), func(e *End) bool { return e.ID != "" && e.MayBeOOM() })
+	}) {
+		return
+	}
+	var err error
+	p.KernelLog, err = r.KernelLog()
+	if p.notRead("kernel log", err); denials {
+		r.addDenied(p)
 	}
 }
 

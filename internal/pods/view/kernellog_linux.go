@@ -20,11 +20,22 @@ const (
 // clockDriftDivisor is how fast the clock of the kernel's log may go wrong: one ten thousandth.
 const clockDriftDivisor = 10_000
 
-// ReadKernelLog returns the records of the kernel's log about killed processes, and about denials.
+// ReadKernelLog returns the records of the kernel's log about killed processes, and about denials, and the
+// denials since then of auditd's. It returns what could be read also with an error.
 func ReadKernelLog() (KernelLog, error) {
-	return readKernelLog(func(text string) bool {
+	log, err := readKernelLog(func(text string) bool {
 		return strings.Contains(text, "oom-kill:") || strings.Contains(text, "Killed process ") || strings.HasPrefix(text, "audit: type=1400 ") || strings.HasPrefix(text, "audit: type=1326 ")
 	})
+	if err != nil {
+		return log, err
+	}
+	var last time.Time
+	for _, d := range denials(log) {
+		last = d.Time
+	}
+	records, err := readAuditLog(auditLog, last)
+	log.Records = append(log.Records, records...)
+	return log, err
 }
 
 // ReadKernelLogWhole returns all records of the kernel's log.

@@ -51,8 +51,8 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 			"Then come the owner, its worker, sandbox, cgroup, containers, volumes and events, the last\n" +
 			"lines of containers that failed, and the next commands. A layer that cannot be read is listed\n" +
 			"under \"Not read\". Values of Secrets are not read. What AppArmor, SELinux or seccomp denied a\n" +
-			"container is shown by the kernel's log: a deny rule of a profile, and a seccomp filter that\n" +
-			"returns an error, leave no record there.\n" +
+			"container, also one that has exited, is shown by the logs of the kernel and of auditd: a deny\n" +
+			"rule of a profile, and a seccomp filter that returns an error, leave no record there.\n" +
 			"svc/NAME shows a Service, what is behind it and why nothing is, and then its pods.\n" +
 			"-o is page (default), " + strings.TrimPrefix(output.Formats, "table, wide, ") + ".",
 		Flags: append(targetFlags(bySelector),
