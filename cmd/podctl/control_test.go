@@ -171,7 +171,7 @@ func TestTerminatingShowsGraceAndOverrun(t *testing.T) {
 		if err := json.Unmarshal([]byte(w.ran(0, time.Second, "terminating", "-o", "json")), &data); err != nil || len(data) != 1 {
 			t.Fatalf("-o json: %v %v", data, err)
 		}
-		if d := data[0]; d.Layer != why.LayerRuntime || d.GraceLeftSeconds == nil || *d.GraceLeftSeconds >= -20 || len(d.Running) != 1 {
+		if d := data[0]; d.Layer != why.LayerRuntime || d.GraceLeftSeconds == nil || *d.GraceLeftSeconds >= -20 || len(d.Running) != 1 || len(d.Evidence) != 1 || d.Evidence[0].Text != d.Why {
 			t.Errorf("-o json: %+v", d)
 		}
 		release()

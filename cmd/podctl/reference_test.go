@@ -258,7 +258,7 @@ func jsonType(goType string) string {
 		return "boolean"
 	case "time.Time":
 		return "string, RFC 3339"
-	case "v1.PodPhase", "v1.Protocol", "types.UID", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "why.Layer", "why.Step", "why.Confidence", "Kind", "ContainerKind", "CauseKind":
+	case "v1.PodPhase", "v1.Protocol", "types.UID", "event.Adoption", "EvictionCause", "StopReason", "ProbeResult", "Layer", "why.Layer", "why.Step", "why.Confidence", "Kind", "ContainerKind", "CauseKind", "ProbeType":
 		return "string"
 	case "any", "map[string]int", "map[string]string", "map[string]any":
 		return "object"

@@ -73,7 +73,7 @@ func TestStartingNamesStepAndLayer(t *testing.T) {
 		got := map[string]string{}
 		for _, p := range listed {
 			got[p.Metadata.Name] = strings.Join([]string{string(p.Step), string(p.Layer), string(p.Confidence), p.Evidence[0].Text, p.Next[0]}, " | ")
-			if p.Since.IsZero() || p.Owner == "" {
+			if p.Since.IsZero() || p.Owner == "" || !strings.HasPrefix(p.Why, p.Evidence[0].Text) || p.Running != nil {
 				t.Errorf("%+v", p)
 			}
 		}

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,4 +22,17 @@ func ErrorText(text string) string {
 		}
 		return longID.ReplaceAllStringFunc(word, ShortID)
 	})
+}
+
+// Joined joins the parts that are not empty.
+func Joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
+}
+
+// Prefixed returns the text after a prefix, "" if it is empty.
+func Prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
 }

@@ -195,8 +195,11 @@ func (p *Pod) DefaultContainer() string {
 }
 
 // IDs maps the ids of a pod's sandboxes and containers to the containers' names;
-// a sandbox has none.
+// a sandbox has none. The pod may be nil.
 func (p *Pod) IDs() map[string]string {
+	if p == nil {
+		return nil
+	}
 	names := make(map[string]string, len(p.Sandboxes)+len(p.Containers))
 	for _, s := range p.Sandboxes {
 		names[s.ID] = ""

@@ -235,11 +235,9 @@ func (w *Waiter) seeContainer(ctx context.Context, t *Target, seen *Seen) error 
 
 // withID returns the container of a pod with the id, nil if it has none.
 func withID(p *view.Pod, id string) *pod.Container {
-	if p.Runtime != nil {
-		for _, c := range p.Runtime.Containers {
-			if c.ID == id {
-				return c
-			}
+	for _, c := range p.ListedContainers() {
+		if c.ID == id {
+			return c
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ func Page(f *view.Pod, now time.Time) string {
 	p.cgroup("Cgroup", f.Cgroup)
 	for _, c := range f.Conditions {
 		if c.Status != "True" {
-			p.row("Condition", joined("  ", c.Type+" "+c.Status, c.Reason, pod.ErrorText(c.Message)))
+			p.row("Condition", pod.Joined("  ", c.Type+" "+c.Status, c.Reason, pod.ErrorText(c.Message)))
 		}
 	}
 	p.section("Containers")
@@ -94,9 +94,9 @@ func (p *page) row(key, value string) {
 func (p *page) why(f *view.Pod) {
 	switch w := &f.Worker; {
 	case w.Rejected != "": // the status of a rejected pod says less
-		p.row("Why", joined(": ", w.WaitReason, pod.ErrorText(w.Rejected)))
+		p.row("Why", pod.Joined(": ", w.WaitReason, pod.ErrorText(w.Rejected)))
 	case f.Reason != "" || f.Message != "":
-		p.row("Why", joined(": ", f.Reason, pod.ErrorText(f.Message)))
+		p.row("Why", pod.Joined(": ", f.Reason, pod.ErrorText(f.Message)))
 	case w.NotReady != "" && f.Stopping == nil:
 		p.row("Why", "not ready: "+w.NotReady)
 	}
@@ -207,10 +207,10 @@ func (p *page) worker(w *control.Worker) {
 	}
 	p.row("Worker", text)
 	for _, c := range w.Calls {
-		p.row("Worker", joined(" of ", "waits for "+c.Method, c.Container)+" for "+age(p.now.Sub(c.Since)))
+		p.row("Worker", pod.Joined(" of ", "waits for "+c.Method, c.Container)+" for "+age(p.now.Sub(c.Since)))
 	}
 	if !w.LastError.IsZero() {
-		p.row("Worker", joined(" of ", "last error", w.LastError.Op)+": "+pod.ErrorText(w.LastError.Text))
+		p.row("Worker", pod.Joined(" of ", "last error", w.LastError.Op)+": "+pod.ErrorText(w.LastError.Text))
 	}
 }
 
@@ -246,7 +246,7 @@ func (p *page) sandbox(f *view.Pod) {
 		return
 	}
 	text := pod.ShortID(s.ID) + "  " + s.State + fmt.Sprintf("  attempt %d", s.Attempt)
-	text = joined("  ", text, p.created(s.CreatedAt))
+	text = pod.Joined("  ", text, p.created(s.CreatedAt))
 	if s.Handler != "" {
 		text += "  handler " + s.Handler
 	}
@@ -255,13 +255,13 @@ func (p *page) sandbox(f *view.Pod) {
 	}
 	p.row("Sandbox", text)
 	for _, other := range f.OtherReady {
-		p.row("Sandbox", joined("  ", pod.ShortID(other.ID), fmt.Sprintf("ready, too  attempt %d", other.Attempt), p.created(other.CreatedAt), strings.Join(other.IPs, ", "), prefixed("netns ", other.NetNS)))
+		p.row("Sandbox", pod.Joined("  ", pod.ShortID(other.ID), fmt.Sprintf("ready, too  attempt %d", other.Attempt), p.created(other.CreatedAt), strings.Join(other.IPs, ", "), pod.Prefixed("netns ", other.NetNS)))
 	}
 	switch {
 	case s.HostNetwork:
 		p.row("Network", "the host's")
 	default:
-		p.row("Network", joined("  ", strings.Join(s.IPs, ", "), prefixed("netns ", s.NetNS)))
+		p.row("Network", pod.Joined("  ", strings.Join(s.IPs, ", "), pod.Prefixed("netns ", s.NetNS)))
 	}
 	if s.PID != 0 {
 		p.row("Network", fmt.Sprintf("pid %d", s.PID))
@@ -281,7 +281,7 @@ func (p *page) volumes(volumes []view.Volume) {
 	}
 	p.section("Volumes")
 	for _, v := range volumes {
-		p.row("  "+v.Name, joined(" ", v.Kind, v.Source))
+		p.row("  "+v.Name, pod.Joined(" ", v.Kind, v.Source))
 	}
 }
 

@@ -317,7 +317,7 @@ func TestUnreadableKernelLogIsListed(t *testing.T) {
 	c.contains(exited("app", 0, 137, "Error"), cri.Details{})
 	c.KernelLog = func() (view.KernelLog, error) { return view.KernelLog{}, errors.New("permission denied") }
 	f := c.finish(t)
-	if len(f.Unread) != 1 || f.Unread[0].Layer != "kernel log" || f.Containers[0].End.Cause.Kind != why.CauseSignal {
+	if len(f.Unread) != 1 || f.Unread[0].Layer != "kernel log" || f.Containers[0].End.Cause.Kind != view.CauseSignal {
 		t.Errorf("%+v, %+v", f.Unread, f.Containers[0].End)
 	}
 }
@@ -343,9 +343,9 @@ func TestContainerBesideOneThatWasKilled(t *testing.T) {
 		return view.KernelLog{Records: records(fmt.Sprintf("oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/pods/%s,task_memcg=/pods/%[1]s,task=x,pid=5,uid=0", app.ID)), Since: before(time.Hour)}, nil
 	}
 	for _, ct := range c.finish(t).Containers {
-		want := why.CauseOOM
+		want := view.CauseOOM
 		if ct.Name == "beside" {
-			want = why.CauseCompleted
+			want = view.CauseCompleted
 		}
 		if ct.End.Cause.Kind != want || ct.Name == "beside" && !slices.ContainsFunc(ct.End.Cause.Evidence, func(s string) bool { return strings.Contains(s, "another container") }) {
 			t.Errorf("%s: %+v", ct.Name, ct.End.Cause)

@@ -73,5 +73,5 @@ func psiText(psi pod.PSI) string {
 			parts = append(parts, fmt.Sprintf("%s some %.1f%% full %.1f%%", of.name, of.Some, of.Full))
 		}
 	}
-	return prefixed("PSI avg10: ", strings.Join(parts, ", "))
+	return pod.Prefixed("PSI avg10: ", strings.Join(parts, ", "))
 }

@@ -3,6 +3,7 @@ package describe
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,11 +23,11 @@ func (p *page) containerWhy(c *view.Container) string {
 	case c.State == view.Running && c.Frozen != "":
 		return "frozen by the cgroup " + c.Frozen
 	case c.State == view.Waiting && end != nil:
-		return joined("; ", p.exit(end), p.retry(c))
-	case c.State == view.Waiting && c.Reason == "CrashLoopBackOff" && c.Last != nil && c.Last.Cause.Kind == why.CauseCompleted:
-		return joined("; ", p.exit(c.Last)+": "+c.Last.Cause.Text, p.retry(c))
+		return pod.Joined("; ", p.exit(end), p.retry(c))
+	case c.State == view.Waiting && c.Reason == "CrashLoopBackOff" && c.Last != nil && c.Last.Cause.Kind == view.CauseCompleted:
+		return pod.Joined("; ", p.exit(c.Last)+": "+c.Last.Cause.Text, p.retry(c))
 	case c.State == view.Waiting && c.Reason != "" && c.Reason != "PodInitializing" && c.Reason != "ContainerCreating":
-		return joined("; ", joined(": ", c.Reason, pod.ErrorText(c.Message)), p.retry(c))
+		return pod.Joined("; ", pod.Joined(": ", c.Reason, pod.ErrorText(c.Message)), p.retry(c))
 	case end != nil:
 		return p.exit(end)
 	case c.State == view.Unknown:
@@ -59,13 +60,13 @@ func (p *page) exit(e *view.End) string {
 	if reason == "Error" || reason == "Completed" || reason == view.ReasonLost {
 		reason = ""
 	}
-	if e.Cause.Kind != why.CauseCompleted && (e.Cause.Kind != why.CauseExit || e.ExitCode == why.ShellNoExec || e.ExitCode == why.ShellNotFound) {
+	if e.Cause.Kind != view.CauseCompleted && (e.Cause.Kind != view.CauseExit || e.ExitCode == why.ShellNoExec || e.ExitCode == why.ShellNotFound) {
 		cause = marked(e.Cause.Text, e.Cause.Confidence)
 	}
 	if e.Message != "" {
 		message = fmt.Sprintf("%q", pod.ErrorText(e.Message))
 	}
-	return joined(": ", text, reason, cause, message)
+	return pod.Joined(": ", text, reason, cause, message)
 }
 
 // retry returns when a container that waits is started again.
@@ -100,7 +101,7 @@ func (p *page) container(c *view.Container) {
 			state += map[bool]string{true: ", ready", false: ", not ready"}[*c.Ready]
 		}
 	case view.Waiting:
-		state = joined(", ", state+prefixed(": ", c.Reason), p.retry(c))
+		state = pod.Joined(", ", state+pod.Prefixed(": ", c.Reason), p.retry(c))
 	case view.Terminated:
 		if state = "exited, how is not known"; c.End != nil {
 			state = p.exit(c.End)
@@ -121,24 +122,24 @@ func (p *page) container(c *view.Container) {
 		p.evidence(key("evidence"), c.Last)
 	}
 	for _, other := range c.OtherRuns {
-		p.row(key("also"), joined(", ", fmt.Sprintf("attempt %d %s", other.Attempt, other.State)+prefixed(" for ", p.since(other.StartedAt)), pidText(other.PID), "id "+pod.ShortID(other.ID)))
+		p.row(key("also"), pod.Joined(", ", fmt.Sprintf("attempt %d %s", other.Attempt, other.State)+pod.Prefixed(" for ", p.since(other.StartedAt)), pidText(other.PID), "id "+pod.ShortID(other.ID)))
 	}
 	p.row(key("image"), c.Image)
-	p.row(key("id"), joined(", ", pod.ShortID(c.ID), prefixed("user ", c.User)))
+	p.row(key("id"), pod.Joined(", ", pod.ShortID(c.ID), pod.Prefixed("user ", c.User)))
 	p.row(key("command"), quoted(c.Command))
 	p.row(key("args"), quoted(c.Args))
-	p.row(key("resources"), joined("; ", prefixed("limits ", pairs(c.Limits)), prefixed("requests ", pairs(c.Requests))))
+	p.row(key("resources"), pod.Joined("; ", pod.Prefixed("limits ", pairs(c.Limits)), pod.Prefixed("requests ", pairs(c.Requests))))
 	p.cgroup(key("cgroup"), c.Cgroup)
 	for _, text := range c.Denied {
 		p.row(key("denied"), text)
 	}
 	for _, probe := range c.Probes {
-		p.row(key(probe.Type), joined(": ", joined(" every ", probe.Handler, period(probe.Period)), probeText(probe)))
+		p.row(key(string(probe.Type)), pod.Joined(": ", pod.Joined(" every ", probe.Handler, period(probe.Period)), probeText(probe)))
 	}
 	p.row(key("postStart"), c.PostStart)
 	p.row(key("ports"), strings.Join(c.Ports, ", "))
 	for _, e := range c.Env {
-		p.row(key("env"), e.Name+cmp.Or(prefixed(" from ", e.From), "="+e.Value))
+		p.row(key("env"), e.Name+cmp.Or(pod.Prefixed(" from ", e.From), "="+e.Value))
 	}
 	for _, m := range c.Mounts {
 		p.row(key("mounts"), mountText(m))
@@ -190,16 +191,16 @@ func probeText(p view.Probe) string {
 	if p.Result == "" {
 		return ""
 	}
-	text := p.Type + " " + p.Result
+	text := string(p.Type) + " " + p.Result
 	if p.Failures > 1 {
 		text += fmt.Sprintf(", %d times in a row", p.Failures)
 	}
-	return joined(": ", text, p.Output)
+	return pod.Joined(": ", text, p.Output)
 }
 
 func mountText(m view.Mount) string {
-	from := joined(" ", prefixed("volume ", m.Volume), prefixed("image ", m.Image), m.HostPath)
-	text := joined(" from ", m.Path, from)
+	from := pod.Joined(" ", pod.Prefixed("volume ", m.Volume), pod.Prefixed("image ", m.Image), m.HostPath)
+	text := pod.Joined(" from ", m.Path, from)
 	if m.ReadOnly {
 		text += " (read-only)"
 	}
@@ -232,4 +233,29 @@ func age(d time.Duration) string {
 		return "an unknown time (a clock was set back)"
 	}
 	return duration.HumanDuration(max(0, d))
+}
+
+// ago is "41s ago", or "3m in the future" after a clock was set back.
+func (p *page) ago(t time.Time) string {
+	if ahead := t.Sub(p.now); ahead >= 2*time.Second {
+		return age(ahead) + " in the future"
+	}
+	return age(p.now.Sub(t)) + " ago"
+}
+
+// pairs are labels and amounts, in the order of their keys.
+func pairs(m map[string]string) string {
+	var all []string
+	for k, v := range m {
+		all = append(all, k+"="+v)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func restarts(n int32) string {
+	if n == 1 {
+		return "1 restart"
+	}
+	return fmt.Sprintf("%d restarts", n)
 }

@@ -169,10 +169,13 @@ func (o Options) readPods(ctx context.Context, f *Facts) {
 				f.Pods.TakenPorts = append(f.Pods.TakenPorts, p.DisplayName()+": "+why.TakenPortText(taken))
 			}
 		}
+		broken := o.View.BrokenProcesses(ctx, all)
 		for _, p := range all {
-			for _, b := range o.View.BrokenProcesses(ctx, []*view.Pod{p}) {
-				text, next := why.BrokenText(p.CLIName(), b)
-				f.Pods.Broken, f.Pods.BrokenNext = append(f.Pods.Broken, p.DisplayName()+": "+text), cmp.Or(f.Pods.BrokenNext, strings.Join(next, " · "))
+			for _, c := range p.ListedContainers() {
+				if b := broken[c.ID]; b != nil {
+					text, next := why.BrokenText(p.CLIName(), b)
+					f.Pods.Broken, f.Pods.BrokenNext = append(f.Pods.Broken, p.DisplayName()+": "+text), cmp.Or(f.Pods.BrokenNext, strings.Join(next, " · "))
+				}
 			}
 		}
 	}

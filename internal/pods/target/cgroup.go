@@ -19,9 +19,6 @@ type Groups map[string]*view.Pod
 func GroupsOf(all []*view.Pod, tree *cgroup.Tree) Groups {
 	groups := Groups{}
 	for _, p := range all {
-		if p.Runtime == nil {
-			continue
-		}
 		for id := range p.Runtime.IDs() {
 			group := path.Dir(tree.Container(id))
 			if !tree.IsPod(group, p.GivenUID()) {

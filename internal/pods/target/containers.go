@@ -27,8 +27,7 @@ func Containers(all []*view.Pod, q Query) ([]Target, error) {
 		}
 		for _, t := range targets {
 			t.OfWorkload = m.workload
-			same := func(f Target) bool { return f.Pod == t.Pod && f.Container == t.Container }
-			if !slices.ContainsFunc(found, same) {
+			if !slices.ContainsFunc(found, t.is) {
 				found = append(found, t)
 			}
 		}
@@ -144,11 +143,9 @@ func (q Query) attempt(p *view.Pod, name string) (*pod.Container, error) {
 // Attempts returns the attempts of a container that the runtime has, newest first.
 func Attempts(p *view.Pod, name string) []*pod.Container {
 	var attempts []*pod.Container
-	if p.Runtime != nil {
-		for _, c := range p.Runtime.Containers {
-			if c.Name == name {
-				attempts = append(attempts, c)
-			}
+	for _, c := range p.ListedContainers() {
+		if c.Name == name {
+			attempts = append(attempts, c)
 		}
 	}
 	return attempts

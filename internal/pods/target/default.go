@@ -14,11 +14,8 @@ import (
 // spec is not known, running ones first, from the oldest, then exited ones, from the newest,
 // because init containers are the oldest.
 func containerNames(p *view.Pod) []string {
-	if p.Runtime == nil {
-		return nil
-	}
 	var unordered []string
-	for _, c := range slices.Backward(p.Runtime.Containers) { // oldest first
+	for _, c := range slices.Backward(p.ListedContainers()) { // oldest first
 		if !slices.Contains(unordered, c.Name) {
 			unordered = append(unordered, c.Name)
 		}

@@ -169,13 +169,18 @@ func (l *Locator) byPort(ctx context.Context, text string) ([]Target, error) {
 	if err != nil {
 		return nil, &InvalidError{fmt.Sprintf("port:%s: %v", text, err)}
 	}
-	ready := l.ready()
+	ready := slices.DeleteFunc(slices.Clone(l.Pods), func(p *view.Pod) bool { return !p.SandboxReady() })
 	mapped := make([]Mapped, len(ready))
-	unread := l.ask(ctx, ready, func(ctx context.Context, i int) (err error) {
+	var unread []error
+	for i, err := range cri.ReadEach(ctx, len(ready), func(ctx context.Context, i int) (err error) {
 		mapped[i].Pod = ready[i]
 		mapped[i].Ports, err = l.Client.HostPorts(ctx, ready[i].ReadySandboxID())
 		return err
-	})
+	}) {
+		if err != nil && !errors.Is(err, cri.ErrNotFound) {
+			unread = append(unread, fmt.Errorf("pod %s is not read: %w", ready[i].DisplayName(), err))
+		}
+	}
 	if found := OfMappedPort(mapped, port); len(found) > 0 {
 		return found, nil
 	}
@@ -202,26 +207,4 @@ func (l *Locator) listeners(port Port) ([]Lineage, error) {
 		}
 	}
 	return found, err
-}
-
-// ready are the pods that have a network: a sandbox of theirs is ready.
-func (l *Locator) ready() []*view.Pod {
-	var ready []*view.Pod
-	for _, p := range l.Pods {
-		if p.SandboxReady() {
-			ready = append(ready, p)
-		}
-	}
-	return ready
-}
-
-// ask reads something of each pod, and returns which could not be read.
-func (l *Locator) ask(ctx context.Context, pods []*view.Pod, read func(ctx context.Context, i int) error) []error {
-	var unread []error
-	for i, err := range cri.ReadEach(ctx, len(pods), read) {
-		if err != nil && !errors.Is(err, cri.ErrNotFound) {
-			unread = append(unread, fmt.Errorf("pod %s is not read: %w", pods[i].DisplayName(), err))
-		}
-	}
-	return unread
 }

@@ -175,15 +175,12 @@ func byID(all []*view.Pod, word string, parts []string) ([]match, error) {
 			found, names = append(found, match{pod: p, container: container}), append(names, p.DisplayName()+" (UID "+string(p.UID)+")")
 			continue
 		}
-		if p.Runtime == nil {
-			continue
-		}
-		for _, s := range p.Runtime.Sandboxes {
+		for _, s := range p.ListedSandboxes() {
 			if strings.HasPrefix(s.ID, id) {
 				found, names = append(found, match{pod: p, container: container}), append(names, p.DisplayName()+" (sandbox "+pod.ShortID(s.ID)+")")
 			}
 		}
-		for _, c := range p.Runtime.Containers {
+		for _, c := range p.ListedContainers() {
 			if container == "" && strings.HasPrefix(c.ID, id) {
 				m := match{pod: p, container: c.Name, exact: c}
 				found, names = append(found, m), append(names, fmt.Sprintf("%s/%s (attempt %d, %s)", p.DisplayName(), c.Name, c.Attempt, pod.ShortID(c.ID)))

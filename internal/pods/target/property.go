@@ -94,15 +94,15 @@ func withID(all []*view.Pod, id string) (Target, bool) {
 }
 
 func withIDIn(p *view.Pod, id string) (Target, bool) {
-	if p.Runtime == nil || len(id) < minID {
+	if len(id) < minID {
 		return Target{}, false
 	}
-	for _, c := range p.Runtime.Containers {
+	for _, c := range p.ListedContainers() {
 		if c.ID == id {
 			return Target{Pod: p, Container: c}, true
 		}
 	}
-	return Target{Pod: p}, slices.ContainsFunc(p.Runtime.Sandboxes, func(s *pod.Sandbox) bool { return s.ID == id })
+	return Target{Pod: p}, slices.ContainsFunc(p.ListedSandboxes(), func(s *pod.Sandbox) bool { return s.ID == id })
 }
 
 // OfContainerID returns the container whose id begins so, or the pod of such a sandbox. An id
@@ -120,15 +120,12 @@ func OfContainerID(all []*view.Pod, id string) (Target, error) {
 		found, names = append(found, t), append(names, fmt.Sprintf("%s (%s)", t.DisplayName(), what))
 	}
 	for _, p := range all {
-		if p.Runtime == nil {
-			continue
-		}
-		for _, c := range p.Runtime.Containers {
+		for _, c := range p.ListedContainers() {
 			if strings.HasPrefix(c.ID, id) {
 				add(Target{Pod: p, Container: c}, pod.ShortID(c.ID))
 			}
 		}
-		for _, s := range p.Runtime.Sandboxes {
+		for _, s := range p.ListedSandboxes() {
 			if strings.HasPrefix(s.ID, id) {
 				add(Target{Pod: p}, "sandbox "+pod.ShortID(s.ID))
 			}

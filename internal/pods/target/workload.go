@@ -24,10 +24,7 @@ func workloadOf(word string) workload {
 
 // madeOf returns the workload of which podctl made the pod.
 func madeOf(p *view.Pod) workload {
-	if p.Runtime == nil || len(p.Runtime.Sandboxes) == 0 {
-		return workload{}
-	}
-	parts := strings.Split(p.Runtime.Sandboxes[0].Workload, "/")
+	parts := strings.Split(p.NewestSandbox().Workload, "/")
 	if len(parts) != 3 {
 		return workload{}
 	}

@@ -44,22 +44,16 @@ func (s *Sources) assemble() {
 }
 
 func ownerOf(p *Pod) Owner {
-	o := Owner{Kind: string(p.Kind()), Instance: p.Creator, Exited: p.Abandoned()}
-	if p.Manager != nil {
-		o.Instance = p.Manager.Name
-	}
+	o := Owner{Kind: string(p.Kind()), Instance: p.Instance(), Exited: p.Abandoned(), Source: p.NewestSandbox().Source}
 	if p.Verdict.Process.Elsewhere {
 		o.Elsewhere = p.Verdict.Process.Name
-	}
-	if p.Runtime != nil && len(p.Runtime.Sandboxes) > 0 {
-		o.Source = p.Runtime.Sandboxes[0].Source
 	}
 	return o
 }
 
 // addSandbox adds the newest sandbox as its status shows it, or as the listing does.
 func (s *Sources) addSandbox() {
-	if s.Runtime == nil || len(s.Runtime.Sandboxes) == 0 {
+	if len(s.ListedSandboxes()) == 0 {
 		return
 	}
 	for _, of := range s.Runtime.Sandboxes {

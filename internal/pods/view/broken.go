@@ -11,26 +11,16 @@ import (
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-// BrokenProcess is the first process of a container that runs according to the runtime, and does
-// not. The zero value is one that runs, or cannot be seen.
-type BrokenProcess struct {
-	Container string // its name
-	PID       int
-	Gone      bool   // no process has the PID, or it is a zombie, although the runtime had time to notice that
-	Frozen    string // file of the cgroup that freezes it
-}
-
-// IsBroken reports whether the process does not run.
-func (b BrokenProcess) IsBroken() bool { return b.Gone || b.Frozen != "" }
+// IsBroken reports whether the container runs according to the runtime, and its first process does not.
+func (c *Container) IsBroken() bool { return c.State == Running && (c.Gone || c.Frozen != "") }
 
 // maxSuspects bounds the containers of which BrokenProcesses asks the runtime: where more look
 // broken, podctl does not know their cgroups.
 const maxSuspects = 100
 
-// BrokenProcesses returns the broken processes of containers that the runtime lists as running, by
-// container id. It asks the runtime only about containers whose cgroup is frozen, empty or not found;
+// BrokenProcesses returns what is known of the processes of broken containers, by container id. It asks the runtime only about containers whose cgroup is frozen, empty or not found;
 // it knows none where the processes cannot be seen.
-func (r *Reader) BrokenProcesses(ctx context.Context, pods []*Pod) map[string]BrokenProcess {
+func (r *Reader) BrokenProcesses(ctx context.Context, pods []*Pod) map[string]*Container {
 	if r.Runtime == nil || !r.SeesProcesses() {
 		return nil
 	}
@@ -40,10 +30,7 @@ func (r *Reader) BrokenProcesses(ctx context.Context, pods []*Pod) map[string]Br
 	}
 	var suspects []*pod.Container
 	for _, p := range pods {
-		if p.Runtime == nil {
-			continue
-		}
-		for _, c := range p.Runtime.Containers {
+		for _, c := range p.ListedContainers() {
 			if c.State == pod.Running && (err != nil || isSuspect(tree, c.ID)) {
 				suspects = append(suspects, c)
 			}
@@ -52,17 +39,17 @@ func (r *Reader) BrokenProcesses(ctx context.Context, pods []*Pod) map[string]Br
 	if len(suspects) > maxSuspects {
 		return nil
 	}
-	found, mu := map[string]BrokenProcess{}, sync.Mutex{}
+	found, mu := map[string]*Container{}, sync.Mutex{}
 	_ = cri.ReadEach(ctx, len(suspects), func(ctx context.Context, i int) error {
-		c := suspects[i]
-		info, err := processOf(ctx, r.Runtime, c.ID)
+		info, err := processOf(ctx, r.Runtime, suspects[i].ID)
 		if err != nil {
 			return err
 		}
-		if b := r.examineProcess(ctx, c.Name, c.ID, info.PID); b.IsBroken() {
+		c := &Container{Name: suspects[i].Name, ID: suspects[i].ID, State: Running, PID: info.PID}
+		if r.examineProcess(ctx, c); c.IsBroken() {
 			mu.Lock()
 			defer mu.Unlock()
-			found[c.ID] = b
+			found[c.ID] = c
 		}
 		return nil
 	})
@@ -85,19 +72,18 @@ func isSuspect(tree *cgroup.Tree, id string) bool {
 	return err == nil && len(pids) == 0
 }
 
-// examineProcess examines the first process of a container that runs according to the runtime.
-func (r *Reader) examineProcess(ctx context.Context, name, id string, pid int) BrokenProcess {
-	b := BrokenProcess{Container: name, PID: pid}
-	if pid == 0 {
-		return b
+// examineProcess examines the first process of a container that runs according to the runtime: it is gone if no
+// process has the PID, or a zombie, although the runtime had time to notice that.
+func (r *Reader) examineProcess(ctx context.Context, c *Container) {
+	if c.PID == 0 {
+		return
 	}
-	p, err := r.Procs.Read(pid)
+	p, err := r.Procs.Read(c.PID)
 	if errors.Is(err, proc.ErrGone) || err == nil && p.State.Ended() {
-		b.Gone = exitedUnnoticed(ctx, r.Runtime, id, pid)
+		c.Gone = exitedUnnoticed(ctx, r.Runtime, c.ID, c.PID)
 	} else if err == nil {
-		b.Frozen = FrozenBy(r.Procs, r.Cgroups, pid)
+		c.Frozen = FrozenBy(r.Procs, r.Cgroups, c.PID)
 	}
-	return b
 }
 
 // readProcesses examines the processes of the containers that run according to the runtime.
@@ -106,17 +92,8 @@ func (r *Reader) readProcesses(ctx context.Context, p *Pod) {
 		return
 	}
 	for i := range p.Containers {
-		if c := &p.Containers[i]; c.State == Running {
-			b := r.examineProcess(ctx, c.Name, c.ID, c.PID)
-			c.Gone, c.Frozen = b.Gone, b.Frozen
+		if p.Containers[i].State == Running {
+			r.examineProcess(ctx, &p.Containers[i])
 		}
 	}
-}
-
-// Broken returns the broken process of a container that runs according to the runtime.
-func (c *Container) Broken() BrokenProcess {
-	if c.State != Running {
-		return BrokenProcess{}
-	}
-	return BrokenProcess{Container: c.Name, PID: c.PID, Gone: c.Gone, Frozen: c.Frozen}
 }

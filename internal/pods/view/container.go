@@ -88,14 +88,31 @@ type End struct {
 
 // Cause is why a process ended.
 type Cause struct {
-	Kind       string   `json:"kind"`               // completed, exit, start-error, oom, host-oom, stop, probe, crash, signal, lost
-	Text       string   `json:"text"`               // the cause in words
-	Confidence string   `json:"confidence"`         // observed, likely or unknown
-	Evidence   []string `json:"evidence,omitempty"` // what was observed
+	Kind       CauseKind `json:"kind"`               // completed, exit, start-error, oom, host-oom, stop, probe, crash, signal, lost
+	Text       string    `json:"text"`               // the cause in words
+	Confidence string    `json:"confidence"`         // observed, likely or unknown
+	Evidence   []string  `json:"evidence,omitempty"` // what was observed
 	// LostProcess: the kernel killed a process of it for lack of memory just before it ended
 	// by itself.
 	LostProcess bool `json:"lostProcess,omitempty"`
 }
+
+// CauseKind is the kind of a cause.
+type CauseKind string
+
+// The kinds of causes.
+const (
+	CauseCompleted CauseKind = "completed"   // exit code 0
+	CauseExit      CauseKind = "exit"        // the program returned another one
+	CauseStart     CauseKind = "start-error" // it could not be started
+	CauseOOM       CauseKind = "oom"         // the kernel killed it at a memory limit, or for a reason that is not known
+	CauseHostOOM   CauseKind = "host-oom"    // the kernel killed it because the host had no memory
+	CauseStop      CauseKind = "stop"        // it was asked to stop
+	CauseLiveness  CauseKind = "probe"       // a liveness or startup probe failed
+	CauseCrash     CauseKind = "crash"       // a signal that a process brings on itself
+	CauseSignal    CauseKind = "signal"      // a signal of an unknown sender
+	CauseLost      CauseKind = "lost"        // the runtime does not know
+)
 
 // Env is an environment variable: its value, or where that comes from.
 type Env struct {
@@ -104,14 +121,24 @@ type Env struct {
 	From  string `json:"from,omitempty"`  // secret NAME key KEY, configmap …, field …; its value is not read
 }
 
+// ProbeType is the type of a probe.
+type ProbeType string
+
+// The types of probes.
+const (
+	StartupProbe   ProbeType = "startup"
+	LivenessProbe  ProbeType = "liveness"
+	ReadinessProbe ProbeType = "readiness"
+)
+
 // Probe is a probe of a container and its last result.
 type Probe struct {
-	Type     string `json:"type"`               // startup, liveness, readiness
-	Handler  string `json:"handler"`            // http-get :8080/healthz, exec …, tcp-socket :80, grpc :9000
-	Period   int32  `json:"periodSeconds"`      // of the probe
-	Result   string `json:"result,omitempty"`   // failure, warning or error; missing if it passed when it was last asked, or if that is not known
-	Failures int32  `json:"failures,omitempty"` // in a row
-	Output   string `json:"output,omitempty"`   // what it said
+	Type     ProbeType `json:"type"`               // startup, liveness, readiness
+	Handler  string    `json:"handler"`            // http-get :8080/healthz, exec …, tcp-socket :80, grpc :9000
+	Period   int32     `json:"periodSeconds"`      // of the probe
+	Result   string    `json:"result,omitempty"`   // failure, warning or error; missing if it passed when it was last asked, or if that is not known
+	Failures int32     `json:"failures,omitempty"` // in a row
+	Output   string    `json:"output,omitempty"`   // what it said
 }
 
 // Mount is a mount of a container.
@@ -189,9 +216,9 @@ func (c *Container) LastEnd() *End {
 }
 
 // FailingProbe is the liveness or startup probe that fails, "" if none does.
-func (c *Container) FailingProbe() string {
+func (c *Container) FailingProbe() ProbeType {
 	for _, p := range c.Probes {
-		if p.Result == string(event.ProbeFailed) && p.Type != "readiness" {
+		if p.Result == string(event.ProbeFailed) && p.Type != ReadinessProbe {
 			return p.Type
 		}
 	}

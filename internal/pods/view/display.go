@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -59,12 +61,7 @@ func (p *Pod) objectIsStale() bool {
 
 // hasExited reports whether a container has exited. Its exit code is in the status.
 func (p *Pod) hasExited() bool {
-	for _, c := range p.Runtime.Containers {
-		if c.State == pod.Exited {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.ListedContainers(), func(c *pod.Container) bool { return c.State == pod.Exited })
 }
 
 // NeedsStatus reports whether Display depends on the status calls of the runtime.

@@ -324,30 +324,30 @@ func TestBrokenProcesses(t *testing.T) {
 		h := newHost(t)
 		h.write(filepath.Join(h.cgroups, "memory/pods/c1/cgroup.procs"), "")
 		r := &Reader{Asker: owners.Asker{Procs: h.proc}, Cgroups: h.cgroups, Server: cri.Server{PID: 99}, Now: time.Now}
-		of := func(rt Runtime) BrokenProcess {
+		of := func(rt Runtime) *Container {
 			r.Runtime = rt
 			return r.BrokenProcesses(t.Context(), []*Pod{{Runtime: &pod.Pod{Containers: []*pod.Container{{ID: "c1", Name: "db", State: pod.Running}}}}})["c1"]
 		}
-		if b := of(processes(cri.ContainerProcess{PID: 8812})); !b.Gone || b.PID != 8812 || b.Container != "db" {
+		if b := of(processes(cri.ContainerProcess{PID: 8812})); b == nil || !b.Gone || b.PID != 8812 || b.Name != "db" {
 			t.Errorf("gone: %+v", b)
 		}
 		for name, rt := range map[string]Runtime{"noticed": &noticing{}, "no PID, for ever": processes(cri.ContainerProcess{})} {
-			if b := of(rt); b.IsBroken() {
+			if b := of(rt); b != nil {
 				t.Errorf("%s: %+v", name, b)
 			}
 		}
 		h.process(8812, "db", "S 7", "")
 		h.write(filepath.Join(string(h.proc), "8812", "cgroup"), "3:freezer:/pods/c1\n")
-		if b := of(processes(cri.ContainerProcess{PID: 8812})); b.IsBroken() {
+		if b := of(processes(cri.ContainerProcess{PID: 8812})); b != nil {
 			t.Errorf("runs: %+v", b)
 		}
 		h.write(filepath.Join(h.cgroups, "freezer/pods/c1/freezer.state"), "FROZEN\n")
 		h.write(filepath.Join(h.cgroups, "freezer/pods/c1/freezer.self_freezing"), "1\n")
-		if b := of(processes(cri.ContainerProcess{PID: 8812})); b.Frozen != filepath.Join(cgroup.Mounts, "freezer/pods/c1/freezer.state") {
+		if b := of(processes(cri.ContainerProcess{PID: 8812})); b == nil || b.Frozen != filepath.Join(cgroup.Mounts, "freezer/pods/c1/freezer.state") {
 			t.Errorf("frozen: %+v", b)
 		}
 		h.link("99", "pid:[2]")
-		if b := of(processes(cri.ContainerProcess{PID: 8812})); b.IsBroken() {
+		if b := of(processes(cri.ContainerProcess{PID: 8812})); b != nil {
 			t.Errorf("in another PID namespace: %+v", b)
 		}
 	})

@@ -121,10 +121,7 @@ func (r *Reader) readTakenPorts(pods ...*Pod) {
 // isProcessOf reports whether a process is in a cgroup of the pod or of a container of it.
 func (r *Reader) isProcessOf(p *Pod, pid int) bool {
 	groups, err := r.Procs.Cgroups(pid)
-	names := []string{string(p.GivenUID()), strings.ReplaceAll(string(p.GivenUID()), "-", "_")}
-	if p.Runtime != nil {
-		names = slices.AppendSeq(names, maps.Keys(p.Runtime.IDs()))
-	}
+	names := slices.AppendSeq([]string{string(p.GivenUID()), strings.ReplaceAll(string(p.GivenUID()), "-", "_")}, maps.Keys(p.Runtime.IDs()))
 	return err != nil || slices.ContainsFunc(groups, func(g proc.Cgroup) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return name != "" && strings.Contains(g.Path, name) })
 	})

@@ -70,7 +70,7 @@ func TestTakenPortsAreThoseOfForeignProcesses(t *testing.T) {
 	ofKubelet := func(object *v1.Pod) *Pod {
 		return &Pod{Metadata: Metadata{UID: "u-1"}, Object: object, Verdict: owners.Verdict{Kind: owners.ByKubelet}}
 	}
-	found := r.TakenPorts(t.Context(), []*Pod{ofKubelet(object), ofKubelet(ended), ofKubelet(&v1.Pod{}), {Metadata: Metadata{UID: "u-2"}}})
+	found := r.TakenPorts(t.Context(), []*Pod{ofKubelet(object), ofKubelet(ended), ofKubelet(&v1.Pod{}), {Metadata: Metadata{UID: "u-2"}, Runtime: &pod.Pod{UID: "u-2"}}})
 	if len(found) != 1 || len(found[0].TakenPorts) != 2 {
 		t.Errorf("of all pods: %+v", found)
 	}

@@ -22,9 +22,7 @@ func Merge(listed []*pod.Pod, answers *owners.Answers) []*Pod {
 			r = r.Separate() // a process's pod of the UID is another one
 		}
 		p := &Pod{Metadata: Metadata{UID: r.UID, Namespace: r.Namespace, Name: r.Name}, Runtime: r, Verdict: answers.Judge(r)}
-		if len(r.Sandboxes) > 0 {
-			p.Creator = r.Sandboxes[0].Owner
-		}
+		p.Creator = p.NewestSandbox().Owner
 		if p.Kind() == KindKubelet {
 			p.Object = answers.Kubelet.Object(p.GivenUID())
 		}

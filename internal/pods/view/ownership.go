@@ -107,14 +107,19 @@ func (p *Pod) DistinctUID() types.UID {
 	return p.Runtime.DistinctUID()
 }
 
-// OwnerName returns the podctl instance that manages the pod, else the one that created it,
-// else the kind of owner.
-func (p *Pod) OwnerName() string {
-	switch {
-	case p.Manager != nil && (p.Managed() || p.Runtime == nil):
+// Instance returns the podctl instance that manages the pod, or alone reports it, else the one that created it; ""
+// if none did.
+func (p *Pod) Instance() string {
+	if p.Manager != nil && (p.Managed() || p.Runtime == nil) {
 		return p.Manager.Name
-	case p.Creator != "":
-		return p.Creator
+	}
+	return p.Creator
+}
+
+// OwnerName returns the pod's instance, else the kind of owner.
+func (p *Pod) OwnerName() string {
+	if p.Kind() == KindPodctl {
+		return p.Instance()
 	}
 	return string(p.Kind())
 }
@@ -123,9 +128,4 @@ func (p *Pod) OwnerName() string {
 func (p *Pod) SandboxLabels() map[string]string { return p.Runtime.SandboxLabels() }
 
 // SandboxID returns the id of the newest sandbox, "" if there is none.
-func (p *Pod) SandboxID() string {
-	if p.Runtime == nil || len(p.Runtime.Sandboxes) == 0 {
-		return ""
-	}
-	return p.Runtime.Sandboxes[0].ID
-}
+func (p *Pod) SandboxID() string { return p.NewestSandbox().ID }

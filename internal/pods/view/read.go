@@ -164,7 +164,7 @@ func (r *Reader) readObject(ctx context.Context, s *Sources, listed *v1.Pod) err
 		s.Object, s.From = object, FromPodctl
 	case p.Kind() == KindKubelet:
 		return r.readKubeletObject(s, listed)
-	case r.Runtime != nil && p.Runtime != nil && len(p.Runtime.Sandboxes) > 0 && p.Runtime.Sandboxes[0].HasManifest:
+	case r.Runtime != nil && p.NewestSandbox().HasManifest:
 		raw, _, err := r.Runtime.Manifest(ctx, p.SandboxID())
 		if err != nil {
 			return err

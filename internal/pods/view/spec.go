@@ -77,9 +77,9 @@ func specContainer(c *v1.Container, kind ContainerKind) Container {
 		to.Mounts = append(to.Mounts, Mount{Path: m.MountPath, Volume: m.Name, ReadOnly: m.ReadOnly})
 	}
 	for _, p := range []struct {
-		kind  string
+		kind  ProbeType
 		probe *v1.Probe
-	}{{"startup", c.StartupProbe}, {"liveness", c.LivenessProbe}, {"readiness", c.ReadinessProbe}} {
+	}{{StartupProbe, c.StartupProbe}, {LivenessProbe, c.LivenessProbe}, {ReadinessProbe, c.ReadinessProbe}} {
 		if p.probe != nil {
 			to.Probes = append(to.Probes, Probe{Type: p.kind, Handler: handlerText(p.probe.ProbeHandler), Period: p.probe.PeriodSeconds})
 		}

@@ -19,7 +19,7 @@ func (f *Pod) IsStarting() bool {
 	switch w := &f.Worker; {
 	case f.Manager != nil && (w.Stopped || w.Terminating() || w.Finished()), f.IsEnding(), f.Status == pod.StatusTerminating:
 		return false
-	case w.Rejected != "", slices.ContainsFunc(f.Containers, func(c Container) bool { return c.Broken().IsBroken() }):
+	case w.Rejected != "", slices.ContainsFunc(f.Containers, func(c Container) bool { return c.IsBroken() }):
 		return true
 	case f.Phase == string(v1.PodSucceeded), f.Phase == string(v1.PodFailed), f.Phase == string(pod.PhaseExited):
 		return false
@@ -83,7 +83,7 @@ func IsPlain(reason string) bool { return reason == "ContainerCreating" || reaso
 func (f *Pod) isUp(c *Container) bool {
 	switch c.State {
 	case Running:
-		return !c.Broken().IsBroken() && c.Kind != KindInit && (c.Ready == nil || *c.Ready)
+		return !c.IsBroken() && c.Kind != KindInit && (c.Ready == nil || *c.Ready)
 	case Terminated:
 		policy := ""
 		if f.Spec != nil {
@@ -140,7 +140,7 @@ func (r *Reader) Starts(ctx context.Context, s Scan, pods []*Pod) []*Pod {
 	var asked []int
 	broken := r.BrokenProcesses(ctx, pods)
 	for i, p := range pods {
-		if mayBeStarting(p) || p.Runtime != nil && slices.ContainsFunc(p.Runtime.Containers, func(c *pod.Container) bool { return broken[c.ID].IsBroken() }) {
+		if mayBeStarting(p) || slices.ContainsFunc(p.ListedContainers(), func(c *pod.Container) bool { return broken[c.ID] != nil }) {
 			asked = append(asked, i)
 		}
 	}
@@ -203,7 +203,7 @@ func isOfPod(h *helper, p *Pod) bool {
 	switch {
 	case h.Role == RoleMount:
 		return p.UID != "" && slices.ContainsFunc(h.Command, func(a string) bool { return strings.Contains(a, string(p.GivenUID())) })
-	case p.Runtime != nil && h.id != "":
+	case h.id != "":
 		if _, known := p.Runtime.IDs()[h.id]; known {
 			return true
 		}
@@ -238,9 +238,6 @@ func (r *Reader) networkNotReady(ctx context.Context) string {
 func holdersOf(pods []*Pod) map[string]string {
 	names := map[string]string{}
 	for _, p := range pods {
-		if p.Runtime == nil {
-			continue
-		}
 		for id := range p.Runtime.IDs() {
 			names[id] = p.DisplayName()
 		}

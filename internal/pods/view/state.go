@@ -43,15 +43,36 @@ func (p *Pod) hasOnlyCreated() bool {
 	return len(p.Runtime.Containers) > 0
 }
 
+// ListedContainers returns the containers that the runtime lists of the pod, newest first.
+func (p *Pod) ListedContainers() []*pod.Container {
+	if p.Runtime == nil {
+		return nil
+	}
+	return p.Runtime.Containers
+}
+
+// ListedSandboxes returns the sandboxes that the runtime lists of the pod, newest first.
+func (p *Pod) ListedSandboxes() []*pod.Sandbox {
+	if p.Runtime == nil {
+		return nil
+	}
+	return p.Runtime.Sandboxes
+}
+
+// NewestSandbox returns the newest sandbox, the zero value if there is none.
+func (p *Pod) NewestSandbox() pod.Sandbox {
+	for _, s := range p.ListedSandboxes() {
+		return *s
+	}
+	return pod.Sandbox{}
+}
+
 // SandboxReady reports whether a sandbox of the pod is ready.
 func (p *Pod) SandboxReady() bool { return p.ReadySandboxID() != "" }
 
 // ReadySandbox returns the id of the newest sandbox that is ready, "" if none is.
 func (p *Pod) ReadySandboxID() string {
-	if p.Runtime == nil {
-		return ""
-	}
-	for _, s := range p.Runtime.Sandboxes {
+	for _, s := range p.ListedSandboxes() {
 		if s.State == pod.Running {
 			return s.ID
 		}
@@ -61,11 +82,8 @@ func (p *Pod) ReadySandboxID() string {
 
 // RunningContainers returns the number of running containers.
 func (p *Pod) RunningContainers() int {
-	if p.Runtime == nil {
-		return 0
-	}
 	n := 0
-	for _, c := range p.Runtime.Containers {
+	for _, c := range p.ListedContainers() {
 		if c.State == pod.Running {
 			n++
 		}
@@ -79,11 +97,11 @@ func (p *Pod) Began() time.Time {
 	switch {
 	case p.Manager == nil && p.Object != nil && p.Object.Status.StartTime != nil:
 		return p.Object.Status.StartTime.Time
-	case !p.Worker.StartTime.IsZero() || p.Runtime == nil:
+	case !p.Worker.StartTime.IsZero():
 		return p.Worker.StartTime
 	}
 	var first time.Time
-	for _, s := range p.Runtime.Sandboxes {
+	for _, s := range p.ListedSandboxes() {
 		if first.IsZero() || s.CreatedAt.Before(first) {
 			first = s.CreatedAt
 		}

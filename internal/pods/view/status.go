@@ -19,11 +19,9 @@ func (o *Sources) containers() []Container {
 	if o.Object != nil {
 		all = specContainers(o.Object)
 	}
-	if o.Runtime != nil {
-		for _, c := range slices.Backward(o.Runtime.Containers) { // oldest first
-			if !slices.ContainsFunc(all, func(known Container) bool { return known.Name == c.Name }) {
-				all = append(all, Container{Name: c.Name})
-			}
+	for _, c := range slices.Backward(o.ListedContainers()) { // oldest first
+		if !slices.ContainsFunc(all, func(known Container) bool { return known.Name == c.Name }) {
+			all = append(all, Container{Name: c.Name})
 		}
 	}
 	for i := range all {
@@ -39,10 +37,7 @@ func (o *Sources) containers() []Container {
 // addListed adds what the runtime lists about the newest attempt: all that is known if its
 // status cannot be read.
 func (o *Sources) addListed(c *Container) {
-	if o.Runtime == nil {
-		return
-	}
-	i := slices.IndexFunc(o.Runtime.Containers, func(l *pod.Container) bool { return l.Name == c.Name })
+	i := slices.IndexFunc(o.ListedContainers(), func(l *pod.Container) bool { return l.Name == c.Name })
 	if i < 0 {
 		return
 	}
@@ -226,9 +221,9 @@ func (o *Sources) addProbes(c *Container) {
 		if u.Container != c.Name {
 			continue
 		}
-		i := slices.IndexFunc(c.Probes, func(p Probe) bool { return strings.EqualFold(p.Type, u.Probe.Type) })
+		i := slices.IndexFunc(c.Probes, func(p Probe) bool { return strings.EqualFold(string(p.Type), u.Probe.Type) })
 		if i < 0 {
-			c.Probes, i = append(c.Probes, Probe{Type: strings.ToLower(u.Probe.Type)}), len(c.Probes)
+			c.Probes, i = append(c.Probes, Probe{Type: ProbeType(strings.ToLower(u.Probe.Type))}), len(c.Probes)
 		}
 		p := &c.Probes[i]
 		p.Result, p.Failures, p.Output = string(u.Probe.Result), u.Probe.Failures, strings.TrimSpace(u.Probe.Output)

@@ -45,16 +45,16 @@ func (v *facts) asked() bool {
 	return v.Manager != nil || v.Ending.KubeletTerminates || v.StopRecorded()
 }
 
-func suspendedOwner(v *facts) finding {
+func suspendedOwner(v *facts) Verdict {
 	if v.Ownership() != view.OwnedBySuspended || !v.StopRecorded() {
-		return finding{}
+		return Verdict{}
 	}
 	return state("its owner, podctl %s (pid %d), is suspended (state T) while it terminates the pod", v.Owner.Instance, v.Verdict.Process.PID).try(fmt.Sprintf("kill -CONT %d", v.Verdict.Process.PID))
 }
 
-func waitsForLock(v *facts) finding {
+func waitsForLock(v *facts) Verdict {
 	if len(v.Worker.Locks) == 0 || v.now.Sub(v.Worker.Locks[0].Since) < slowLock {
-		return finding{}
+		return Verdict{}
 	}
 	l := v.Worker.Locks[0]
 	why := fmt.Sprintf("%s has been waiting for the lock on %s for %s", v.Worker.Operation, l.Path, age(v.now.Sub(l.Since)))
@@ -69,7 +69,7 @@ func waitsForLock(v *facts) finding {
 	return state("%s", why).try(fmt.Sprintf("ps -fp %d", l.PID))
 }
 
-func slowStop(v *facts) finding {
+func slowStop(v *facts) Verdict {
 	for _, c := range v.Worker.Calls {
 		took, limit := v.now.Sub(c.Since), slowCall
 		if c.Method == "StopContainer" || c.Method == execSync {
@@ -78,14 +78,14 @@ func slowStop(v *facts) finding {
 		if took < limit {
 			continue
 		}
-		f := state("%s has been in flight for %s", joined(" of ", c.Method, c.Container), age(took)).try(v.askRuntime()...)
+		f := state("%s has been in flight for %s", pod.Joined(" of ", c.Method, c.Container), age(took)).try(v.askRuntime()...)
 		if (c.Method == "StopPodSandbox" || c.Method == "RemovePodSandbox") && len(v.Ending.Containers) == 0 {
-			f.layer, f.sure, f.next = LayerNetwork, Likely, v.checkNetwork()
-			f.evidence[0].Message += ": it tears down the pod's network"
+			f.Layer, f.Confidence, f.Next = LayerNetwork, Likely, v.checkNetwork()
+			f.Evidence[0].Message += ": it tears down the pod's network"
 		}
 		return f
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // failedIn reports whether the worker's last operation failed in a layer.
@@ -93,14 +93,14 @@ func (v *facts) failedIn(layers ...event.Layer) bool {
 	return !v.Ending.LastError.IsZero() && slices.Contains(layers, v.Ending.LastError.Layer)
 }
 
-func unreportedStatus(v *facts) finding {
+func unreportedStatus(v *facts) Verdict {
 	if !v.failedIn(event.LayerStatus, event.LayerRuntime) {
-		return finding{}
+		return Verdict{}
 	}
 	return state("the runtime does not report the pod's status").try(v.askRuntime()...)
 }
 
-func heldNetwork(v *facts) finding {
+func heldNetwork(v *facts) Verdict {
 	e := &v.Ending
 	switch failed := v.failedIn(event.LayerSandbox, event.LayerNetwork); {
 	case len(e.Containers) > 0:
@@ -108,34 +108,34 @@ func heldNetwork(v *facts) finding {
 		return state("its sandbox does not stop: the runtime cannot tear down the pod's network").try(v.checkNetwork()...)
 	case failed:
 		f := state("the runtime cannot stop or remove its sandbox").try(v.askRuntime()...)
-		f.layer, f.sure = LayerRuntime, Observed
+		f.Layer, f.Confidence = LayerRuntime, Observed
 		return f
 	case v.Manager == nil && (e.KubeletTerminates || v.Ownership() == view.OwnedByOther) && e.NetworkHeld:
 		return state("its sandbox has stopped, the pod's network has not been torn down").try(v.checkNetwork()...)
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // heldVolumes examines a pod whose containers have exited and whose volumes are
 // still there. They are unmounted last: a mount alone shows nothing of what the pod
 // waits for, unless nothing else of it is left.
-func heldVolumes(v *facts) finding {
+func heldVolumes(v *facts) Verdict {
 	e, f := &v.Ending, state("its volumes cannot be unmounted")
 	switch {
 	case len(e.Containers) > 0:
-		return finding{}
+		return Verdict{}
 	case v.failedIn(event.LayerVolume):
 	case v.failedIn(event.LayerHost) && len(e.Mounts) > 0:
-		f.sure = Likely
+		f.Confidence = Likely
 	case v.Manager == nil && v.Ownership() == view.OwnedByKubelet && e.KubeletTerminates && !e.SandboxReady && len(e.Mounts) > 0:
 		if e.Sandbox != "" {
-			f.sure = Likely
+			f.Confidence = Likely
 		}
 	default:
-		return finding{}
+		return Verdict{}
 	}
 	if len(e.Mounts) > 0 {
-		f.evidence[0].Message, f.next = e.Mounts[0]+" is still mounted", []string{"fuser -vm " + e.Mounts[0]}
+		f.Evidence[0].Message, f.Next = e.Mounts[0]+" is still mounted", []string{"fuser -vm " + e.Mounts[0]}
 	}
 	return f
 }
@@ -146,7 +146,7 @@ func heldVolumes(v *facts) finding {
 const keepsTask = "cannot delete running task"
 
 // failedWorker examines the process that terminates the pod.
-func failedWorker(v *facts) finding {
+func failedWorker(v *facts) Verdict {
 	e := &v.Ending
 	switch w := &v.Worker; {
 	case v.Ownership() == view.OwnedByExited:
@@ -155,12 +155,12 @@ func failedWorker(v *facts) finding {
 		return state("its owner, podctl %s, was terminating the pod, and does not answer", v.Owner.Instance).try("podctl doctor").likely()
 	case v.Manager == nil && !e.SandboxReady && len(e.Containers) > 0:
 		f := state("its sandbox has stopped, its containers have not").try(v.orForce()...)
-		f.layer = LayerRuntime
+		f.Layer = LayerRuntime
 		return f
 	case v.Manager == nil:
 	case strings.Contains(e.LastError.Text, keepsTask):
 		f := state("containerd does not remove a container that has exited: it still has a task for it, which only a restart of containerd ends").try("systemctl restart containerd")
-		f.layer = LayerRuntime
+		f.Layer = LayerRuntime
 		return f
 	case !e.LastError.IsZero() && w.Operation == "":
 		why := "the last " + e.LastError.Op + " failed"
@@ -171,53 +171,53 @@ func failedWorker(v *facts) finding {
 	case v.overdue() && -*e.GraceLeft > slowCall:
 		return v.explained(state("the grace period ended %s ago, and %s is still in progress", age(-*e.GraceLeft), w.Operation).try(v.orForce()...))
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // explained adds what the last error of the pod's worker means.
-func (v *facts) explained(f finding) finding {
+func (v *facts) explained(f Verdict) Verdict {
 	if said := Explain(v.Ending.LastError.Text, StepStop); len(said) > 0 && slices.Contains(StuckLayers(), said[0].Layer) {
-		f.layer, f.sure, f.evidence = said[0].Layer, said[0].Confidence, append(f.evidence, Evidence{Kind: KindMeaning, Message: said[0].Meaning})
+		f.Layer, f.Confidence, f.Evidence = said[0].Layer, said[0].Confidence, append(f.Evidence, Evidence{Kind: KindMeaning, Message: said[0].Meaning})
 		if !said[0].needsName() { // the last resort meets the same
-			f.next = []string{said[0].Hint}
+			f.Next = []string{said[0].Hint}
 		}
 	}
 	return f
 }
 
-func hiddenProcesses(v *facts) finding {
+func hiddenProcesses(v *facts) Verdict {
 	for _, c := range v.Ending.Containers {
 		if c.PID != 0 && c.Hidden && (v.overdue() || v.Manager == nil) {
 			return state("the processes of %s are not visible from here: podctl runs in another PID namespace than the runtime, or without permission", c.Name).
 				try("run podctl terminating as root in the runtime's PID namespace")
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // lateKubelet examines a pod of the kubelet, which waits for the runtime: that has to
 // kill the containers when the grace period ends. Where that is not known, nothing is
 // known to be stuck.
-func lateKubelet(v *facts) finding {
+func lateKubelet(v *facts) Verdict {
 	e := &v.Ending
 	switch {
 	case !e.KubeletTerminates || len(e.Containers) == 0 && !e.SandboxReady:
-		return finding{}
+		return Verdict{}
 	case v.overdue() && -*e.GraceLeft > slowCall && len(e.Containers) == 0:
 		f := state("the grace period ended %s ago, and its sandbox has not stopped", age(-*e.GraceLeft)).try(v.checkNetwork()...)
-		f.layer = LayerNetwork
+		f.Layer = LayerNetwork
 		return f
 	case v.overdue() && -*e.GraceLeft > slowCall:
 		return state("the grace period ended %s ago, and %s has not exited", age(-*e.GraceLeft), e.Containers[0].Name).try(v.askRuntime()...)
 	case e.GraceLeft != nil || len(e.Containers) == 0:
-		return finding{}
+		return Verdict{}
 	}
 	f := state("the kubelet terminates it, and %s has not exited", e.Containers[0].Name)
 	if grace := e.Containers[0].Grace; grace != nil {
-		f.evidence[0].Message += "; its grace period is " + age(*grace)
+		f.Evidence[0].Message += "; its grace period is " + age(*grace)
 	}
-	if f.layer, f.sure = LayerNone, Observed; e.Unnamed && !e.Counted {
-		f.sure = Likely
+	if f.Layer, f.Confidence = LayerNone, Observed; e.Unnamed && !e.Counted {
+		f.Confidence = Likely
 	}
 	return f
 }

@@ -8,35 +8,36 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/denied"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
-func unreportedContainer(v *facts) finding {
+func unreportedContainer(v *facts) Verdict {
 	for _, c := range v.Ending.Containers {
 		if c.Err != nil {
 			return state("the runtime does not report the status of %s: %v", c.Name, c.Err).try(v.askRuntime()...)
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
-// eachRunning returns the first finding about a container whose first process was read.
-func eachRunning(match func(*facts, *view.ContainerProcess) finding) func(*facts) finding {
-	return func(v *facts) finding {
+// eachRunning returns the first Verdict about a container whose first process was read.
+func eachRunning(match func(*facts, *view.ContainerProcess) Verdict) func(*facts) Verdict {
+	return func(v *facts) Verdict {
 		for i := range v.Ending.Containers {
 			if c := &v.Ending.Containers[i]; c.Known() {
-				if f := match(v, c); len(f.evidence) > 0 {
+				if f := match(v, c); len(f.Evidence) > 0 {
 					return f
 				}
 			}
 		}
-		return finding{}
+		return Verdict{}
 	}
 }
 
-func brokenShim(v *facts, c *view.ContainerProcess) finding {
+func brokenShim(v *facts, c *view.ContainerProcess) Verdict {
 	p, shim := c.Process, c.Shim
 	switch {
 	case shim.State == proc.Stopped || shim.State == proc.Traced:
@@ -55,44 +56,44 @@ func brokenShim(v *facts, c *view.ContainerProcess) finding {
 	case v.Manager == nil && shim.PID == 0 && p.Parent == 1 && !c.Gone:
 		return state("%s (pid %d) has no shim: its parent is pid 1", c.Name, p.PID).try(v.orForce(fmt.Sprintf("kill -KILL %d", p.PID))...).likely()
 	}
-	return finding{}
+	return Verdict{}
 }
 
-func frozenContainer(_ *facts, c *view.ContainerProcess) finding {
+func frozenContainer(_ *facts, c *view.ContainerProcess) Verdict {
 	if c.Frozen == "" {
-		return finding{}
+		return Verdict{}
 	}
 	return state("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen).try(Thaw(c.Frozen))
 }
 
 // deniedSignal examines a container whose profile does not let the runtime's signals in. The process in the
 // record is the runtime's, which has ended.
-func deniedSignal(v *facts, c *view.ContainerProcess) finding {
+func deniedSignal(v *facts, c *view.ContainerProcess) Verdict {
 	for _, g := range c.Denied {
 		if v.asked() && g.By == denied.AppArmor && strings.HasPrefix(g.Action, "receive signal") && !g.Time.Before(v.Ending.Requested.Add(-slowKill)) {
 			return state("%s (pid %d) was denied: %s", c.Name, c.PID, g.Text(v.now)).try(KernelDenied)
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
-func stubbornProcess(v *facts, c *view.ContainerProcess) finding {
+func stubbornProcess(v *facts, c *view.ContainerProcess) Verdict {
 	p := c.Process
 	signal, name := c.SignalToStop()
 	switch {
 	case p.State == proc.Uninterruptible && (c.Killed(p) || v.overdue()):
-		return state("%s (pid %d) is in uninterruptible sleep%s", c.Name, p.PID, prefixed(" in ", c.WaitChannel)).try(v.orForce(fmt.Sprintf("cat /proc/%d/stack", p.PID))...)
+		return state("%s (pid %d) is in uninterruptible sleep%s", c.Name, p.PID, pod.Prefixed(" in ", c.WaitChannel)).try(v.orForce(fmt.Sprintf("cat /proc/%d/stack", p.PID))...)
 	case (p.State == proc.Stopped || p.State == proc.Traced) && !v.overdue():
 		return state("%s (pid %d) is stopped: %s stays pending until it continues", c.Name, p.PID, name).try(fmt.Sprintf("kill -CONT %d", p.PID))
 	case v.hookRuns(c), strings.Contains(c.WaitChannel, "sigtimedwait"): // it may wait for the signal, which the kernel keeps for it
 	case p.Discards(signal) && !v.overdue() && v.asked():
 		f := state("%s (pid %d) %s %s; it is killed when the grace period ends", c.Name, p.PID, discards(p, signal), name).try(v.hurry(c)...)
 		if c.WaitChannel == "" && p.State == proc.Sleeping {
-			f.sure = Likely // it is not known what it waits for
+			f.Confidence = Likely // it is not known what it waits for
 		}
 		return f
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // discards says how a process discards a signal.
@@ -111,17 +112,17 @@ const slowHandler = 2 * time.Second
 
 // handlesSignal examines a process that handles the stop signal, and has not ended. That the signal
 // was sent is inferred: it was asked for, and is not pending.
-func handlesSignal(v *facts, c *view.ContainerProcess) finding {
+func handlesSignal(v *facts, c *view.ContainerProcess) Verdict {
 	p, e := c.Process, &v.Ending
 	signal, name := c.SignalToStop()
 	took := v.now.Sub(e.Requested)
 	switch {
 	case c.Gone || e.GraceLeft == nil || v.overdue() || took < slowHandler || v.hookRuns(c) || !v.asked():
-		return finding{}
+		return Verdict{}
 	case !p.Caught.Has(signal) || c.Killed(p) || p.Blocked.Has(signal):
-		return finding{}
+		return Verdict{}
 	case v.Manager != nil && !slices.ContainsFunc(v.Worker.Calls, func(call control.Call) bool { return call.Method == "StopContainer" && call.Container == c.Name }):
-		return finding{} // it has yet to be asked
+		return Verdict{} // it has yet to be asked
 	}
 	return state("%s (pid %d) handles %s, asked for %s ago, and runs on; it is killed in %s", c.Name, p.PID, name, age(took), age(*e.GraceLeft)).try(v.hurry(c)...)
 }
@@ -143,9 +144,9 @@ func (v *facts) hookCall(name string) *control.Call {
 	return &v.Worker.Calls[i]
 }
 
-func preStopHook(v *facts) finding {
+func preStopHook(v *facts) Verdict {
 	if v.overdue() {
-		return finding{}
+		return Verdict{}
 	}
 	if call := v.hookCall(""); call != nil {
 		c := &view.ContainerProcess{Name: call.Container}
@@ -155,9 +156,9 @@ func preStopHook(v *facts) finding {
 		_, name := c.SignalToStop()
 		return state("the preStop hook of %s has been running for %s; %s follows it", call.Container, age(v.now.Sub(call.Since)), name).try(v.hurry(c)...)
 	}
-	return eachRunning(func(v *facts, c *view.ContainerProcess) finding {
+	return eachRunning(func(v *facts, c *view.ContainerProcess) Verdict {
 		if !v.asked() || !v.hookRuns(c) {
-			return finding{}
+			return Verdict{}
 		}
 		_, name := c.SignalToStop()
 		return state("%s (pid %d) was started by an exec in %s, probably as its preStop hook; %s follows it", c.Hook.Comm, c.Hook.PID, c.Name, name).try(v.hurry(c)...).likely()

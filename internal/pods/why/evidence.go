@@ -57,30 +57,30 @@ func (e Evidence) Words(now time.Time) string {
 	switch e.Kind {
 	case KindProcess:
 		text := fmt.Sprintf("%s (pid %d, %s)", e.Subject, e.PID, strings.TrimSpace(e.State+" "+e.WChan))
-		return joined(" ", text, e.Message, e.lasting("has been running for", now))
+		return pod.Joined(" ", text, e.Message, e.lasting("has been running for", now))
 	case KindCall:
-		return joined(" ", of+e.Subject, e.lasting("has been in progress for", now))
+		return pod.Joined(" ", of+e.Subject, e.lasting("has been in progress for", now))
 	case KindError:
-		return joined(": ", of+e.Source, pod.ErrorText(e.Message))
+		return pod.Joined(": ", of+e.Source, pod.ErrorText(e.Message))
 	case KindExit:
-		return joined(", ", of+pod.ErrorText(e.Message), e.ago(now))
+		return pod.Joined(", ", of+pod.ErrorText(e.Message), e.ago(now))
 	case KindLog:
 		if e.Source == "" {
 			return of + "its last line: " + e.Message
 		}
 		return of + e.Message
 	case KindProbe:
-		return of + joined(": ", e.Subject, e.Message)
+		return of + pod.Joined(": ", e.Subject, e.Message)
 	case KindPath:
 		return e.Subject + " " + e.Message
 	case KindPull:
-		return joined(", ", of+"pull of "+e.Subject, e.lasting("for", now))
+		return pod.Joined(", ", of+"pull of "+e.Subject, e.lasting("for", now))
 	case KindCgroup:
 		return "frozen by the cgroup " + e.Subject
 	case KindName:
-		return joined(" ", "name "+e.Subject, e.Message)
+		return pod.Joined(" ", "name "+e.Subject, e.Message)
 	case KindCondition:
-		return joined(": ", e.Subject, pod.ErrorText(e.Message))
+		return pod.Joined(": ", e.Subject, pod.ErrorText(e.Message))
 	case KindMeaning:
 		return "means: " + e.Message
 	case KindDenied:
@@ -106,17 +106,6 @@ func (e Evidence) ago(now time.Time) string {
 
 // age rounds to seconds: times here are seconds to hours.
 func age(d time.Duration) string { return max(d, 0).Round(time.Second).String() }
-
-// joined joins the parts that are not empty.
-func joined(separator string, parts ...string) string {
-	var all []string
-	for _, part := range parts {
-		if part != "" {
-			all = append(all, part)
-		}
-	}
-	return strings.Join(all, separator)
-}
 
 func processEvidence(p *view.Process) Evidence {
 	e := Evidence{Kind: KindProcess, Subject: p.Program(), PID: p.PID, State: p.State.String(), WChan: p.WaitChannel, Command: p.Command, Since: p.Started}
@@ -146,11 +135,4 @@ func inContainer(c *view.Container, e Evidence) Evidence {
 		e.Container = c.Name
 	}
 	return e
-}
-
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
 }

@@ -15,20 +15,6 @@ import (
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
-// The kinds of causes.
-const (
-	CauseCompleted = "completed"   // exit code 0
-	CauseExit      = "exit"        // the program returned another one
-	CauseStart     = "start-error" // it could not be started
-	CauseOOM       = "oom"         // the kernel killed it at a memory limit, or for a reason that is not known
-	CauseHostOOM   = "host-oom"    // the kernel killed it because the host had no memory
-	CauseStop      = "stop"        // it was asked to stop
-	CauseLiveness  = "probe"       // a liveness or startup probe failed
-	CauseCrash     = "crash"       // a signal that a process brings on itself
-	CauseSignal    = "signal"      // a signal of an unknown sender
-	CauseLost      = "lost"        // the runtime does not know
-)
-
 // exit is what is known about the end of a process.
 type exit struct {
 	code     int32
@@ -51,7 +37,7 @@ type exit struct {
 	stop  time.Time
 	grace time.Duration
 	// probe is the liveness or startup probe that fails, "" if none does.
-	probe string
+	probe view.ProbeType
 	// restarts: an end with 0 is followed by another start.
 	restarts bool
 	// lastLine is the last line of its log, "" if it is not known.
@@ -68,48 +54,42 @@ const (
 	ShellNoExec, ShellNotFound = 126, 127
 )
 
-// exitRules is the table of processes that ended. The first row that matches decides.
-var exitRules = []rule{
-	{"137, and the kernel's log has a record of a process of the container from then, at the limit of a cgroup (`oom_memcg`): of the container, one in it, its pod, or above", LayerKernel, Observed, "raise the limit that the record names", ending(CauseOOM, killedAtLimit)},
-	{"137 with such a record, and the host, or the memory nodes that its cpuset or NUMA policy allows, had no memory", LayerKernel, Observed, "`free -m`", ending(CauseHostOOM, killedOnHost)},
-	{"`StartError`, `ContainerCannotRun`: the runtime could not start it", LayerRuntime, Observed, "`podctl inspect POD/CONTAINER`", ending(CauseStart, neverStarted)},
-	{"255 with `Unknown`, or `ContainerStatusUnknown`: the runtime or its shim exited, or no longer has it", LayerNone, Unknown, "the owner's events", ending(CauseLost, lostByRuntime)},
-	{"137, 143, and an event of its owner says why it ended the container", LayerWorker, Observed, "what the event says", ending(CauseStop, endedByOwner)},
-	{"137, 143 after the pod was asked to stop; SIGKILL once the grace period is over", LayerWorker, Likely, "a longer grace period", ending(CauseStop, endedByStop)},
-	{"137 with `OOMKilled`, and the kernel's log does not go back to its start. Runtimes report it for all containers of a pod whose limit was met", LayerKernel, Likely, "`podctl top containers POD`", ending(CauseOOM, reportedOOM)},
-	{"137, 143 while a liveness or startup probe fails", LayerProbe, Likely, "`podctl logs POD/CONTAINER`", ending(CauseLiveness, endedForProbe)},
-	{"137, and the pod's cgroup counts an OOM kill that no other container explains, and the kernel's log does not go back", LayerKernel, Likely, "`podctl top containers POD`", ending(CauseOOM, countedOOM)},
-	{"139, 134, …: a signal that a process brings on itself", LayerApplication, Likely, "`podctl logs -p POD/CONTAINER`", ending(CauseCrash, crashed)},
-	{"any other signal: its sender is not known", LayerNone, Unknown, "`podctl describe POD`", ending(CauseSignal, signaled)},
-	{"0: it completed", LayerNone, Observed, "restartPolicy", ending(CauseCompleted, completed)},
-	{"its last line is what the runtime's own process writes of a program that the kernel cannot execute, within 2 s of its start", LayerApplication, Likely, "what the row names", ending(CauseStart, neverRan)},
-	{"any other code: its program returned it; 126 and 127 are a shell's, which may not execute a command or does not find it", LayerApplication, Observed, "`podctl logs -p POD/CONTAINER`", ending(CauseExit, returned)},
+// exitRule is a row of exitRules; match returns "" as the text of an end of another kind.
+type exitRule struct {
+	rule
+	cause view.CauseKind
+	match func(*exit) (text string, evidence []string)
 }
 
-// ending returns the finding of a kind of end; match returns "" if it is not of the kind.
-func ending(kind string, match func(*exit) (text string, evidence []string)) func(*facts) finding {
-	return func(v *facts) finding {
-		text, evidence := match(v.exit)
-		if text == "" {
-			return finding{}
-		}
-		f := finding{cause: kind, evidence: []Evidence{{Kind: KindExit, Message: text}}}
-		for _, more := range evidence {
-			f.evidence = append(f.evidence, Evidence{Kind: KindExit, Message: more})
-		}
-		return f
-	}
+// exitRules is the table of processes that ended. The first row that matches decides.
+var exitRules = []exitRule{
+	{rule{"137, and the kernel's log has a record of a process of the container from then, at the limit of a cgroup (`oom_memcg`): of the container, one in it, its pod, or above", LayerKernel, Observed, "raise the limit that the record names", nil}, view.CauseOOM, killedAtLimit},
+	{rule{"137 with such a record, and the host, or the memory nodes that its cpuset or NUMA policy allows, had no memory", LayerKernel, Observed, "`free -m`", nil}, view.CauseHostOOM, killedOnHost},
+	{rule{"`StartError`, `ContainerCannotRun`: the runtime could not start it", LayerRuntime, Observed, "`podctl inspect POD/CONTAINER`", nil}, view.CauseStart, neverStarted},
+	{rule{"255 with `Unknown`, or `ContainerStatusUnknown`: the runtime or its shim exited, or no longer has it", LayerNone, Unknown, "the owner's events", nil}, view.CauseLost, lostByRuntime},
+	{rule{"137, 143, and an event of its owner says why it ended the container", LayerWorker, Observed, "what the event says", nil}, view.CauseStop, endedByOwner},
+	{rule{"137, 143 after the pod was asked to stop; SIGKILL once the grace period is over", LayerWorker, Likely, "a longer grace period", nil}, view.CauseStop, endedByStop},
+	{rule{"137 with `OOMKilled`, and the kernel's log does not go back to its start. Runtimes report it for all containers of a pod whose limit was met", LayerKernel, Likely, "`podctl top containers POD`", nil}, view.CauseOOM, reportedOOM},
+	{rule{"137, 143 while a liveness or startup probe fails", LayerProbe, Likely, "`podctl logs POD/CONTAINER`", nil}, view.CauseLiveness, endedForProbe},
+	{rule{"137, and the pod's cgroup counts an OOM kill that no other container explains, and the kernel's log does not go back", LayerKernel, Likely, "`podctl top containers POD`", nil}, view.CauseOOM, countedOOM},
+	{rule{"139, 134, …: a signal that a process brings on itself", LayerApplication, Likely, "`podctl logs -p POD/CONTAINER`", nil}, view.CauseCrash, crashed},
+	{rule{"any other signal: its sender is not known", LayerNone, Unknown, "`podctl describe POD`", nil}, view.CauseSignal, signaled},
+	{rule{"0: it completed", LayerNone, Observed, "restartPolicy", nil}, view.CauseCompleted, completed},
+	{rule{"its last line is what the runtime's own process writes of a program that the kernel cannot execute, within 2 s of its start", LayerApplication, Likely, "what the row names", nil}, view.CauseStart, neverRan},
+	{rule{"any other code: its program returned it; 126 and 127 are a shell's, which may not execute a command or does not find it", LayerApplication, Observed, "`podctl logs -p POD/CONTAINER`", nil}, view.CauseExit, returned},
 }
 
 // causeOf returns why a process ended. An OOM kill of a process of the container is evidence; it is
 // the cause only if the container also ended by it.
 func causeOf(e exit) view.Cause {
-	v := (&facts{exit: &e}).decide(exitRules)
-	c := view.Cause{Kind: v.cause, Text: v.Evidence[0].Message, Confidence: string(v.Confidence)}
-	for _, more := range v.Evidence[1:] {
-		c.Evidence = append(c.Evidence, more.Message)
+	var c view.Cause
+	for _, r := range exitRules {
+		if c.Text, c.Evidence = r.match(&e); c.Text != "" {
+			c.Kind, c.Confidence = r.cause, string(r.sure)
+			break
+		}
 	}
-	if c.Kind != CauseOOM && c.Kind != CauseHostOOM {
+	if c.Kind != view.CauseOOM && c.Kind != view.CauseHostOOM {
 		c.Evidence = append(c.Evidence, e.killEvidence()...)
 		c.LostProcess = e.code != 0 && e.kill != nil && e.followsKill()
 	}
@@ -315,7 +295,7 @@ func endedForProbe(e *exit) (text string, evidence []string) {
 	if e.probe == "" || !e.byStop() {
 		return "", nil
 	}
-	return name(e.signal()) + ": probably its owner, because of the " + e.probe + " probe", []string{"the " + e.probe + " probe fails"}
+	return name(e.signal()) + ": probably its owner, because of the " + string(e.probe) + " probe", []string{"the " + string(e.probe) + " probe fails"}
 }
 
 // oomCounted reports whether the pod's cgroup counts an OOM kill.

@@ -136,33 +136,33 @@ func TestKilledProcessIsNotAlwaysTheCause(t *testing.T) {
 	ran := exit{reason: "OOMKilled", started: end.Add(-time.Minute), finished: end, limits: memoryLimits{own: new(uint64(64 << 20))}}
 	for name, c := range map[string]struct {
 		change   func(*exit)
-		kind     string
+		kind     view.CauseKind
 		sure     Confidence
 		evidence string
 	}{
-		"SIGTERM after a kill":              {func(e *exit) { e.code, e.kill = 143, killed(0) }, CauseSignal, Unknown, "killed tail (pid 41): out of memory at its limit of 64Mi"},
-		"SIGTERM, by the runtime's word":    {func(e *exit) { e.code = 143 }, CauseSignal, Unknown, "of the container, or of another one of its pod"},
-		"completed, by the runtime's word":  {func(e *exit) { e.code, e.log = 0, whole }, CauseCompleted, Observed, "names no process of this container"},
-		"completed after a kill":            {func(e *exit) { e.code, e.kill = 0, killed(time.Second) }, CauseCompleted, Observed, "killed tail"},
-		"its own code after a kill":         {func(e *exit) { e.code, e.kill = 1, killed(0) }, CauseExit, Observed, "killed tail"},
-		"SIGKILL with a kill":               {func(e *exit) { e.code, e.kill, e.log = 137, killed(time.Second), whole }, CauseOOM, Observed, "killed tail"},
-		"SIGKILL long after a kill":         {func(e *exit) { e.code, e.kill, e.log = 137, killed(30*time.Second), whole }, CauseSignal, Unknown, "30s before the end"},
-		"SIGKILL, and the log is not exact": {func(e *exit) { e.code, e.kill, e.log.Slack = 137, killed(30*time.Second), time.Minute }, CauseOOM, Observed, "killed tail"},
+		"SIGTERM after a kill":              {func(e *exit) { e.code, e.kill = 143, killed(0) }, view.CauseSignal, Unknown, "killed tail (pid 41): out of memory at its limit of 64Mi"},
+		"SIGTERM, by the runtime's word":    {func(e *exit) { e.code = 143 }, view.CauseSignal, Unknown, "of the container, or of another one of its pod"},
+		"completed, by the runtime's word":  {func(e *exit) { e.code, e.log = 0, whole }, view.CauseCompleted, Observed, "names no process of this container"},
+		"completed after a kill":            {func(e *exit) { e.code, e.kill = 0, killed(time.Second) }, view.CauseCompleted, Observed, "killed tail"},
+		"its own code after a kill":         {func(e *exit) { e.code, e.kill = 1, killed(0) }, view.CauseExit, Observed, "killed tail"},
+		"SIGKILL with a kill":               {func(e *exit) { e.code, e.kill, e.log = 137, killed(time.Second), whole }, view.CauseOOM, Observed, "killed tail"},
+		"SIGKILL long after a kill":         {func(e *exit) { e.code, e.kill, e.log = 137, killed(30*time.Second), whole }, view.CauseSignal, Unknown, "30s before the end"},
+		"SIGKILL, and the log is not exact": {func(e *exit) { e.code, e.kill, e.log.Slack = 137, killed(30*time.Second), time.Minute }, view.CauseOOM, Observed, "killed tail"},
 		"SIGKILL with a kill, the clock a day ahead then": {func(e *exit) {
 			e.code, e.kill, e.log = 137, killed(24*time.Hour), whole
-		}, CauseOOM, Observed, "killed tail"},
+		}, view.CauseOOM, Observed, "killed tail"},
 		"SIGKILL with a kill, the clock set ahead while it ran": {func(e *exit) {
 			e.code, e.kill, e.started, e.read = 137, killed(24*time.Hour), end.Add(-48*time.Hour), end.Add(-23*time.Hour)
-		}, CauseOOM, Observed, "killed tail"},
+		}, view.CauseOOM, Observed, "killed tail"},
 		"SIGKILL with a kill, the clock set ahead since": {func(e *exit) {
 			e.code, e.kill, e.read = 137, killed(-24*time.Hour), end.Add(25*time.Hour)
-		}, CauseOOM, Observed, "killed tail"},
-		"SIGKILL, by the runtime's word":     {func(e *exit) { e.code = 137 }, CauseOOM, Likely, "the runtime reports"},
-		"SIGKILL, and the log has no record": {func(e *exit) { e.code, e.log = 137, whole }, CauseSignal, Unknown, "names no process of this container"},
-		"SIGKILL by the owner's own word":    {func(e *exit) { e.code, e.killing = 137, "the pod was deleted" }, CauseStop, Observed, "the runtime reports"},
+		}, view.CauseOOM, Observed, "killed tail"},
+		"SIGKILL, by the runtime's word":     {func(e *exit) { e.code = 137 }, view.CauseOOM, Likely, "the runtime reports"},
+		"SIGKILL, and the log has no record": {func(e *exit) { e.code, e.log = 137, whole }, view.CauseSignal, Unknown, "names no process of this container"},
+		"SIGKILL by the owner's own word":    {func(e *exit) { e.code, e.killing = 137, "the pod was deleted" }, view.CauseStop, Observed, "the runtime reports"},
 		"SIGKILL, and another was killed": {func(e *exit) {
 			e.code, e.reason, e.otherKills, e.pod = 137, "Error", true, &view.Cgroup{OOMKills: new(uint64(1))}
-		}, CauseSignal, Unknown, ""},
+		}, view.CauseSignal, Unknown, ""},
 	} {
 		e := ran
 		c.change(&e)
@@ -171,7 +171,7 @@ func TestKilledProcessIsNotAlwaysTheCause(t *testing.T) {
 		if got.Kind != c.kind || got.Confidence != string(c.sure) || !strings.Contains(evidence, c.evidence) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if got.Kind != CauseOOM && strings.Contains(got.Text, "kernel") {
+		if got.Kind != view.CauseOOM && strings.Contains(got.Text, "kernel") {
 			t.Errorf("%s: %q", name, got.Text)
 		}
 	}
@@ -183,29 +183,29 @@ func TestCauseOfExit(t *testing.T) {
 	stopped := now.Add(-time.Minute)
 	for name, c := range map[string]struct {
 		exit exit
-		kind string
+		kind view.CauseKind
 		sure Confidence
 		text string
 	}{
-		"completed":                    {exit{}, CauseCompleted, Observed, "completed"},
-		"its own code":                 {exit{code: 3, reason: "Error"}, CauseExit, Observed, "returned 3"},
-		"command not found":            {exit{code: 127}, CauseExit, Observed, "does not find"},
-		"not started":                  {exit{code: 128, reason: "StartError"}, CauseStart, Observed, "could not start"},
-		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limits: memoryLimits{own: new(uint64(64 << 20))}}, CauseOOM, Likely, "limit of 64Mi"},
-		"OOM by the kernel alone":      {exit{code: 137, reason: "Error", kill: &kernelKill{process: "x", pid: "1"}}, CauseOOM, Observed, "out of memory"},
-		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{scope: scopeHost}}, CauseHostOOM, Observed, "host"},
-		"OOM by the cgroup's counter":  {exit{code: 137, pod: &view.Cgroup{OOMKills: new(uint64(1))}}, CauseOOM, Likely, "probably by the kernel"},
-		"a child was killed, not it":   {exit{code: 1, kill: &kernelKill{}}, CauseExit, Observed, "returned 1"},
-		"SIGKILL without a trace":      {exit{code: 137, pod: &view.Cgroup{OOMKills: new(uint64(0))}}, CauseSignal, Unknown, "nothing shows an OOM kill"},
-		"SIGKILL after grace":          {exit{code: 137, stop: stopped, grace: 30 * time.Second, finished: stopped.Add(30 * time.Second)}, CauseStop, Likely, "grace period of 30s was over"},
-		"SIGKILL before the stop":      {exit{code: 137, stop: stopped, finished: stopped.Add(-time.Second)}, CauseSignal, Unknown, "SIGKILL"},
-		"SIGTERM by a stop":            {exit{code: 143, stop: stopped, finished: stopped.Add(time.Second)}, CauseStop, Likely, "asked to stop"},
-		"SIGTERM for a liveness probe": {exit{code: 143, probe: "liveness"}, CauseLiveness, Likely, "liveness"},
-		"the owner's own word":         {exit{code: 137, killing: "failed liveness probe"}, CauseStop, Observed, "failed liveness probe"},
-		"a crash":                      {exit{code: 139}, CauseCrash, Likely, "SIGSEGV"},
-		"another signal":               {exit{code: 129}, CauseSignal, Unknown, "SIGHUP"},
-		"lost, by the placeholder":     {exit{code: 137, reason: "ContainerStatusUnknown", stop: stopped, finished: stopped}, CauseLost, Unknown, "no longer has it"},
-		"lost":                         {exit{code: 255, reason: "Unknown"}, CauseLost, Unknown, "does not know"},
+		"completed":                    {exit{}, view.CauseCompleted, Observed, "completed"},
+		"its own code":                 {exit{code: 3, reason: "Error"}, view.CauseExit, Observed, "returned 3"},
+		"command not found":            {exit{code: 127}, view.CauseExit, Observed, "does not find"},
+		"not started":                  {exit{code: 128, reason: "StartError"}, view.CauseStart, Observed, "could not start"},
+		"OOM by the runtime":           {exit{code: 137, reason: "OOMKilled", limits: memoryLimits{own: new(uint64(64 << 20))}}, view.CauseOOM, Likely, "limit of 64Mi"},
+		"OOM by the kernel alone":      {exit{code: 137, reason: "Error", kill: &kernelKill{process: "x", pid: "1"}}, view.CauseOOM, Observed, "out of memory"},
+		"OOM of the host":              {exit{code: 137, reason: "Error", kill: &kernelKill{scope: scopeHost}}, view.CauseHostOOM, Observed, "host"},
+		"OOM by the cgroup's counter":  {exit{code: 137, pod: &view.Cgroup{OOMKills: new(uint64(1))}}, view.CauseOOM, Likely, "probably by the kernel"},
+		"a child was killed, not it":   {exit{code: 1, kill: &kernelKill{}}, view.CauseExit, Observed, "returned 1"},
+		"SIGKILL without a trace":      {exit{code: 137, pod: &view.Cgroup{OOMKills: new(uint64(0))}}, view.CauseSignal, Unknown, "nothing shows an OOM kill"},
+		"SIGKILL after grace":          {exit{code: 137, stop: stopped, grace: 30 * time.Second, finished: stopped.Add(30 * time.Second)}, view.CauseStop, Likely, "grace period of 30s was over"},
+		"SIGKILL before the stop":      {exit{code: 137, stop: stopped, finished: stopped.Add(-time.Second)}, view.CauseSignal, Unknown, "SIGKILL"},
+		"SIGTERM by a stop":            {exit{code: 143, stop: stopped, finished: stopped.Add(time.Second)}, view.CauseStop, Likely, "asked to stop"},
+		"SIGTERM for a liveness probe": {exit{code: 143, probe: "liveness"}, view.CauseLiveness, Likely, "liveness"},
+		"the owner's own word":         {exit{code: 137, killing: "failed liveness probe"}, view.CauseStop, Observed, "failed liveness probe"},
+		"a crash":                      {exit{code: 139}, view.CauseCrash, Likely, "SIGSEGV"},
+		"another signal":               {exit{code: 129}, view.CauseSignal, Unknown, "SIGHUP"},
+		"lost, by the placeholder":     {exit{code: 137, reason: "ContainerStatusUnknown", stop: stopped, finished: stopped}, view.CauseLost, Unknown, "no longer has it"},
+		"lost":                         {exit{code: 255, reason: "Unknown"}, view.CauseLost, Unknown, "does not know"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := causeOf(c.exit)

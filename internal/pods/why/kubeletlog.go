@@ -30,7 +30,8 @@ func lastError(lines []string, now time.Time) *logError {
 		if at == nil {
 			continue
 		}
-		e := &logError{Time: klogTime(line[at[2]:at[3]], now), Text: errorOf(line[at[1]:])}
+		text, _ := errorIn(line[at[1]:])
+		e := &logError{Time: klogTime(line[at[2]:at[3]], now), Text: text[:min(len(text), maxLogText)]}
 		known := len(Explain(e.Text, StepSandbox)) > 0 || len(Explain(e.Text, StepPull)) > 0
 		if !known || strings.Contains(e.Text, unspecific) {
 			if last == nil {
@@ -67,17 +68,4 @@ func klogTime(text string, now time.Time) time.Time {
 		return at.AddDate(-1, 0, 0)
 	}
 	return at
-}
-
-// errorOf returns the error of a message: the value of err, or what is after "Error: ".
-func errorOf(message string) string {
-	text := message
-	if _, rest, found := strings.Cut(message, ` err="`); found {
-		if quoted, err := strconv.QuotedPrefix(`"` + rest); err == nil {
-			text, _ = strconv.Unquote(quoted)
-		}
-	} else if _, rest, found := strings.Cut(message, "Error: "); found {
-		text = rest
-	}
-	return text[:min(len(text), maxLogText)]
 }

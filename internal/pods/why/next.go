@@ -39,12 +39,12 @@ func nextOf(f *view.Pod, ending []string) []string {
 		if !pod.IsShellSafe(c.Name) {
 			container = c.ID
 		}
-		if broken := c.Broken(); broken.IsBroken() {
-			_, commands := BrokenText(name, broken)
+		if c.IsBroken() {
+			_, commands := BrokenText(name, c)
 			next = append(next, commands...)
 		}
 		switch end := c.Failure(); {
-		case end != nil && end.Cause.Kind == CauseStart: // it wrote nothing
+		case end != nil && end.Cause.Kind == view.CauseStart: // it wrote nothing
 			add("podctl inspect " + container)
 		case end != nil && c.Last == end && c.State == view.Running:
 			add("podctl logs -p " + container)
@@ -63,7 +63,7 @@ func nextOf(f *view.Pod, ending []string) []string {
 			add("podctl pull " + c.Image)
 		}
 		for _, end := range c.Ends() {
-			if end.Cause.Kind == CauseOOM {
+			if end.Cause.Kind == view.CauseOOM {
 				add("podctl top containers " + name)
 			}
 		}

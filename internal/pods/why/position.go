@@ -164,7 +164,7 @@ func desiredSince(f *view.Pod) time.Time {
 
 // hasYetToStart reports whether the startup probe of a container that runs has not succeeded.
 func hasYetToStart(c *view.Container) bool {
-	return c.Started != nil && !*c.Started && slices.ContainsFunc(c.Probes, func(p view.Probe) bool { return p.Type == "startup" })
+	return c.Started != nil && !*c.Started && slices.ContainsFunc(c.Probes, func(p view.Probe) bool { return p.Type == view.StartupProbe })
 }
 
 // isAbsent reports whether the runtime has said that it does not have an image.

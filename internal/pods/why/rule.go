@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +20,6 @@ type Verdict struct {
 	Confidence Confidence
 	Evidence   []Evidence
 	Next       []string
-
-	cause string // of an exit
 }
 
 // Why is the evidence in words, as of now.
@@ -47,46 +46,34 @@ const (
 	slowLock = time.Second
 )
 
-// rule is a row of the table: the layer of a pod for which match returns evidence.
+// rule is a row of a table: the layer of a pod for which match returns evidence. What match returns besides
+// replaces the row's layer and confidence, and the step of the facts.
 type rule struct {
 	shows string // what shows it, for the docs
 	layer Layer
 	sure  Confidence
 	first string // the first thing to try, for the docs
-	match func(*facts) finding
+	match func(*facts) Verdict
 }
 
-// finding is what a rule found; without evidence the rule does not match.
-type finding struct {
-	evidence []Evidence
-	next     []string
-	// step replaces that of the facts, if the evidence shows it better.
-	step Step
-	// layer and sure replace those of the rule, if the evidence decides them.
-	layer Layer
-	sure  Confidence
-	// cause is the kind of an exit.
-	cause string
-}
-
-func found(e Evidence, next ...string) finding {
-	return finding{evidence: []Evidence{e}, next: next}
+func found(e Evidence, next ...string) Verdict {
+	return Verdict{Evidence: []Evidence{e}, Next: next}
 }
 
 // state is what is observed of the pod as a whole.
-func state(format string, args ...any) finding {
+func state(format string, args ...any) Verdict {
 	return found(Evidence{Kind: KindState, Message: fmt.Sprintf(format, args...)})
 }
 
-// try sets the commands of a finding.
-func (f finding) try(next ...string) finding {
-	f.next = next
+// try sets the commands of a verdict.
+func (f Verdict) try(next ...string) Verdict {
+	f.Next = next
 	return f
 }
 
-// likely marks a finding as inferred.
-func (f finding) likely() finding {
-	f.sure = Likely
+// likely marks a verdict as inferred.
+func (f Verdict) likely() Verdict {
+	f.Confidence = Likely
 	return f
 }
 
@@ -94,8 +81,7 @@ func (f finding) likely() finding {
 type facts struct {
 	*view.Pod
 	position
-	now  time.Time
-	exit *exit // of a process that ended
+	now time.Time
 }
 
 // target names the container of the position on a command line, or the pod.
@@ -136,24 +122,15 @@ func Ending(p *view.Pod, now time.Time) Verdict {
 
 // decide returns the verdict of the first rule that matches.
 func (v *facts) decide(rules []rule) Verdict {
-	verdict := Verdict{Step: v.step, Container: v.containerName(), Since: v.since, Layer: LayerNone, Confidence: Observed}
+	verdict := Verdict{Layer: LayerNone, Confidence: Observed}
 	for _, r := range rules {
-		f := r.match(v)
-		if len(f.evidence) == 0 {
-			continue
+		if f := r.match(v); len(f.Evidence) > 0 {
+			verdict = f
+			verdict.Layer, verdict.Confidence = cmp.Or(f.Layer, r.layer), cmp.Or(f.Confidence, r.sure)
+			break
 		}
-		verdict.Layer, verdict.Confidence, verdict.Evidence, verdict.Next, verdict.cause = r.layer, r.sure, f.evidence, f.next, f.cause
-		if f.layer != "" {
-			verdict.Layer = f.layer
-		}
-		if f.sure != "" {
-			verdict.Confidence = f.sure
-		}
-		if f.step != "" {
-			verdict.Step = f.step
-		}
-		break
 	}
+	verdict.Step, verdict.Container, verdict.Since = cmp.Or(verdict.Step, v.step), v.containerName(), v.since
 	return verdict
 }
 

@@ -119,7 +119,10 @@ func (s *splitter) add(line string) {
 
 // logged begins a record of a log: the call that it is about shows the step, and its error the rest.
 func (s *splitter) logged(message string) {
-	text := ErrorOf(message)
+	text, found := errorIn(message)
+	if quoted, err := strconv.QuotedPrefix(message); err == nil && !found {
+		text, _ = strconv.Unquote(quoted)
+	}
 	about, _, _ := strings.Cut(message, text)
 	s.begin(text, newPhrase(about, "").step())
 }
@@ -154,25 +157,20 @@ func (s *splitter) field(line string) {
 	}
 }
 
-// ErrorOf returns the error of a message that a kubelet or containerd logged: the value of err or error,
-// else what is after "Error: ", else the message.
-func ErrorOf(message string) string {
+// errorIn returns the error in a message that a kubelet or containerd logged: the value of err or error, else what is
+// after "Error: "; without one it returns the message, and false.
+func errorIn(message string) (text string, found bool) {
 	for _, key := range []string{` err="`, ` error="`} {
 		if _, rest, found := strings.Cut(message, key); found {
 			// Before version 1.3 containerd did not escape quotes in its log.
 			if quoted, err := strconv.QuotedPrefix(`"` + rest); err == nil && (len(quoted) > len(rest) || rest[len(quoted)-1] == ' ') {
-				text, _ := strconv.Unquote(quoted)
-				return text
+				rest, _ = strconv.Unquote(quoted)
 			}
-			return rest
+			return rest, true
 		}
 	}
 	if _, rest, found := strings.Cut(message, "Error: "); found {
-		return rest
+		return rest, true
 	}
-	if quoted, err := strconv.QuotedPrefix(message); err == nil {
-		text, _ := strconv.Unquote(quoted)
-		return text
-	}
-	return message
+	return message, false
 }

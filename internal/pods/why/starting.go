@@ -44,57 +44,57 @@ var startingRules = []rule{
 	{"nothing of these", LayerNone, Unknown, "`podctl describe POD`", unknownCause},
 }
 
-func stoppedRuntime(v *facts) finding {
+func stoppedRuntime(v *facts) Verdict {
 	s := v.Server
 	if s.State != proc.Stopped && s.State != proc.Traced {
-		return finding{}
+		return Verdict{}
 	}
 	return found(Evidence{Kind: KindProcess, Subject: s.Comm, PID: s.PID, State: s.State.String(), Message: "is stopped"}, fmt.Sprintf("kill -CONT %d", s.PID))
 }
 
-func stoppedShim(v *facts) finding {
+func stoppedShim(v *facts) Verdict {
 	for i := range v.Processes {
 		p := &v.Processes[i]
 		if p.IsStopped() && (p.Role == view.RoleShim || p.Role == view.RoleOCI) && usesProcesses(v.step) {
 			return found(processEvidence(p), fmt.Sprintf("kill -CONT %d", p.PID))
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
-func goneProcess(v *facts) finding {
+func goneProcess(v *facts) Verdict {
 	for i := range v.Containers {
 		if c := &v.Containers[i]; c.State == view.Running && c.Gone {
-			text, next := BrokenText(v.CLIName(), c.Broken())
+			text, next := BrokenText(v.CLIName(), c)
 			return found(Evidence{Kind: KindState, Message: text}, next...)
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // BrokenText says what is the matter with the process of a container that does not run, and the
 // commands to try; pod names its pod on a command line.
-func BrokenText(pod string, b view.BrokenProcess) (text string, next []string) {
-	if b.Gone {
-		return fmt.Sprintf("%s: the runtime reports it as running, and its process (pid %d) has ended", b.Container, b.PID), []string{"podctl doctor", "podctl restart " + pod + "/" + b.Container}
+func BrokenText(pod string, c *view.Container) (text string, next []string) {
+	if c.Gone {
+		return fmt.Sprintf("%s: the runtime reports it as running, and its process (pid %d) has ended", c.Name, c.PID), []string{"podctl doctor", "podctl restart " + pod + "/" + c.Name}
 	}
-	return fmt.Sprintf("%s (pid %d) is frozen by the cgroup %s", b.Container, b.PID, b.Frozen), []string{Thaw(b.Frozen)}
+	return fmt.Sprintf("%s (pid %d) is frozen by the cgroup %s", c.Name, c.PID, c.Frozen), []string{Thaw(c.Frozen)}
 }
 
-func frozen(v *facts) finding {
+func frozen(v *facts) Verdict {
 	if v.Frozen == "" || !usesProcesses(v.step) {
-		return finding{}
+		return Verdict{}
 	}
 	return found(Evidence{Kind: KindCgroup, Subject: v.Frozen}, Thaw(v.Frozen))
 }
 
-func hangingPath(v *facts) finding {
+func hangingPath(v *facts) Verdict {
 	for _, p := range v.Paths {
 		if p.Hangs && (v.step == StepVolume || usesProcesses(v.step)) {
-			return finding{evidence: []Evidence{pathEvidence(p)}, next: commandOn("findmnt -T ", p.Path), step: v.volumeStep()}
+			return Verdict{Evidence: []Evidence{pathEvidence(p)}, Next: commandOn("findmnt -T ", p.Path), Step: v.volumeStep()}
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // commandOn returns a command with a path or an image as its last argument, none if a shell would
@@ -117,38 +117,38 @@ func (v *facts) volumeStep() Step {
 	return v.step
 }
 
-func wrongPath(v *facts) finding {
+func wrongPath(v *facts) Verdict {
 	for _, p := range v.Paths {
 		if !p.Hangs && v.ReadySandbox() == nil {
-			return finding{evidence: []Evidence{pathEvidence(p)}, next: commandOn("ls -ld ", p.Path), step: StepVolume}
+			return Verdict{Evidence: []Evidence{pathEvidence(p)}, Next: commandOn("ls -ld ", p.Path), Step: StepVolume}
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
-func fileWait(v *facts) finding {
+func fileWait(v *facts) Verdict {
 	for i := range v.Processes {
 		if p := &v.Processes[i]; p.WaitsForFiles() && v.now.Sub(p.Started) > slowProcess && (p.Role == view.RoleMount || usesProcesses(v.step)) {
 			return found(processEvidence(p), fmt.Sprintf("cat /proc/%d/stack", p.PID))
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
-func uninterruptible(v *facts) finding {
+func uninterruptible(v *facts) Verdict {
 	for i := range v.Processes {
 		if p := &v.Processes[i]; p.Blocked && p.Role != view.RoleCNI && v.now.Sub(p.Started) > slowProcess && usesProcesses(v.step) {
 			return found(processEvidence(p), fmt.Sprintf("cat /proc/%d/stack", p.PID))
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
-func slowPlugin(v *facts) finding {
-	f := finding{step: StepNetwork}
+func slowPlugin(v *facts) Verdict {
+	f := Verdict{Step: StepNetwork}
 	for i := range v.Processes {
 		if p := &v.Processes[i]; p.Role == view.RoleCNI && (p.IsStopped() || v.now.Sub(p.Started) > slowProcess) {
-			f.evidence, f.next = append(f.evidence, processEvidence(p)), append(f.next, fmt.Sprintf("cat /proc/%d/stack", p.PID))
+			f.Evidence, f.Next = append(f.Evidence, processEvidence(p)), append(f.Next, fmt.Sprintf("cat /proc/%d/stack", p.PID))
 		}
 	}
 	return f
@@ -156,17 +156,17 @@ func slowPlugin(v *facts) finding {
 
 // takenPort examines the host ports of a pod: the runtime may fail to map one, and a program on the host's
 // network to listen.
-func takenPort(v *facts) finding {
+func takenPort(v *facts) Verdict {
 	for _, taken := range v.TakenPorts {
 		end := v.end()
-		fails := v.step == StepRestart && v.containerName() == taken.Container && end != nil && end.Cause.Kind == CauseExit
+		fails := v.step == StepRestart && v.containerName() == taken.Container && end != nil && end.Cause.Kind == view.CauseExit
 		if fails || v.step == StepSandbox || v.step == StepNetwork {
 			f := found(Evidence{Kind: KindState, Container: taken.Container, PID: taken.PID, Message: TakenPortText(taken)}, "ss -ltnup")
-			f.step = StepHostPort
+			f.Step = StepHostPort
 			return f
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // TakenPortText says which process listens on a host port.
@@ -174,13 +174,13 @@ func TakenPortText(p view.TakenPort) string {
 	return fmt.Sprintf("host port %d/%s: %s (pid %d), which is none of the pod's, listens on it", p.Port, p.Protocol, p.Process, p.PID)
 }
 
-func slowMount(v *facts) finding {
+func slowMount(v *facts) Verdict {
 	for i := range v.Processes {
 		if p := &v.Processes[i]; p.Role == view.RoleMount && v.now.Sub(p.Started) > slowProcess {
 			f := found(processEvidence(p), fmt.Sprintf("cat /proc/%d/stack", p.PID))
-			f.step = StepVolume
+			f.Step = StepVolume
 			return f
 		}
 	}
-	return finding{}
+	return Verdict{}
 }

@@ -72,7 +72,7 @@ func logged(seconds int, text string) []string {
 }
 
 // exited is a container that waits after an exit.
-func exited(cause string, code int32, reason, message string) view.Container {
+func exited(cause view.CauseKind, code int32, reason, message string) view.Container {
 	return view.Container{
 		State: view.Waiting, Reason: "CrashLoopBackOff", Message: "back-off 10s restarting failed container=c", LogLines: []string{"starting", "no config"},
 		Last: &view.End{ExitCode: code, Reason: reason, Message: message, StartedAt: ago(12), FinishedAt: ago(10), Cause: view.Cause{Kind: cause, Text: "why", Confidence: string(Observed)}},
@@ -158,14 +158,14 @@ func TestJudge(t *testing.T) {
 		}), StepHook, LayerHook, Observed, "c: postStart hook exec sleep 60 has been in progress for 40s", "podctl exec default/web/c -- ps"},
 		{"a hook of a kubelet's pod", placed(view.Container{State: view.Running, StartedAt: ago(9), PostStart: "exec sleep 60", Starting: true, Ready: &no}),
 			StepHook, LayerHook, Observed, "c: postStart hook exec sleep 60 has been in progress for 9s", "podctl exec default/web/c -- ps"},
-		{"a hook that failed", with(placed(exited(CauseStop, 137, "Error", "")), func(f *view.Pod) {
+		{"a hook that failed", with(placed(exited(view.CauseStop, 137, "Error", "")), func(f *view.Pod) {
 			f.Events = []view.Event{{Time: ago(11), Reason: event.FailedPostStartHook, Container: "c", Message: "exited with 4"}}
 		}), StepHook, LayerHook, Observed, "c: FailedPostStartHook: exited with 4", "podctl logs default/web/c"},
-		{"out of memory", placed(exited(CauseOOM, 137, "OOMKilled", "")),
+		{"out of memory", placed(exited(view.CauseOOM, 137, "OOMKilled", "")),
 			StepRestart, LayerKernel, Observed, "c: exited 137 after 2s: why, 10s ago", "podctl top containers default/web"},
-		{"a process of it killed for lack of memory", with(placed(exited(CauseExit, 1, "Error", "")), func(f *view.Pod) { f.Containers[0].Last.Cause.LostProcess = true }),
+		{"a process of it killed for lack of memory", with(placed(exited(view.CauseExit, 1, "Error", "")), func(f *view.Pod) { f.Containers[0].Last.Cause.LostProcess = true }),
 			StepRestart, LayerKernel, Likely, "c: exited 1 after 2s: why, 10s ago", "podctl top containers default/web"},
-		{"killed for its probe", with(placed(exited(CauseCompleted, 0, "Completed", "")), func(f *view.Pod) {
+		{"killed for its probe", with(placed(exited(view.CauseCompleted, 0, "Completed", "")), func(f *view.Pod) {
 			f.Events = []view.Event{{Time: ago(11), Reason: event.Killing, Container: "c", Message: "Container c failed liveness probe, will be restarted"}}
 		}), StepRestart, LayerProbe, Observed, "failed liveness probe", "podctl logs default/web/c"},
 		{"a Secret is missing", placed(view.Container{State: view.Waiting, Reason: "CreateContainerConfigError", Message: `secret "a" not found`}),
@@ -189,23 +189,23 @@ func TestJudge(t *testing.T) {
 		}), StepNetwork, LayerNetwork, Observed, "last error of the kubelet: plugin type", "podctl doctor"},
 		{"an old error in the kubelet's log", kubelets(func(f *view.Pod) { f.KubeletLog = logged(600, "plugin type= failed") }),
 			StepSandbox, LayerNone, Unknown, "not known: nothing shows in", ""},
-		{"its command is missing", placed(exited(CauseStart, 128, "StartError", `exec: "nope": executable file not found in $PATH`)),
+		{"its command is missing", placed(exited(view.CauseStart, 128, "StartError", `exec: "nope": executable file not found in $PATH`)),
 			StepStart, LayerApplication, Observed, "c: StartError: exec: \"nope\"", "podctl describe default/web"},
-		{"its command is missing, in words", placed(exited(CauseStart, 128, "StartError", `exec: "nope": executable file not found in $PATH`)),
+		{"its command is missing, in words", placed(exited(view.CauseStart, 128, "StartError", `exec: "nope": executable file not found in $PATH`)),
 			StepStart, LayerApplication, Observed, "means: the program is not in the image's $PATH", "podctl describe default/web"},
-		{"it never ran", with(placed(exited(CauseStart, 1, "Error", "")), func(p *view.Pod) { p.Containers[0].LogLines = []string{"exec /s/run: no such file or directory"} }),
+		{"it never ran", with(placed(exited(view.CauseStart, 1, "Error", "")), func(p *view.Pod) { p.Containers[0].LogLines = []string{"exec /s/run: no such file or directory"} }),
 			StepStart, LayerApplication, Observed, "its interpreter (a CR at the end of its #! line)", "podctl describe default/web"},
 		{"the image of its sandbox cannot be pulled", failed(event.LayerSandbox, `failed to get sandbox image "registry.example/pause:3.10": failed to do request: Head "https://registry.example/v2/pause/manifests/3.10": dial tcp 192.0.2.1:443: i/o timeout`),
 			StepPull, LayerRegistry, Observed, "means: the image of the sandbox (pause) cannot be pulled", "podctl pull registry.example/pause:3.10 · or load it from a file: docs/images.md#without-a-registry"},
 		{"the kernel has no key left", failed(event.LayerSandbox, `unable to join session keyring: unable to create session key: disk quota exceeded`),
 			StepSandbox, LayerKernel, Observed, "means: the kernel has no room", "sysctl "},
-		{"its program exits", placed(exited(CauseExit, 3, "Error", "")),
+		{"its program exits", placed(exited(view.CauseExit, 3, "Error", "")),
 			StepRestart, LayerApplication, Observed, "c: its last line: no config", "podctl logs default/web/c"},
-		{"its program looks up a name", with(placed(exited(CauseExit, 1, "Error", "")), func(p *view.Pod) { p.Containers[0].LogLines = []string{"wget: bad address 'db'"} }),
+		{"its program looks up a name", with(placed(exited(view.CauseExit, 1, "Error", "")), func(p *view.Pod) { p.Containers[0].LogLines = []string{"wget: bad address 'db'"} }),
 			StepRestart, LayerApplication, Observed, "its last line: wget: bad address 'db'\nmeans: the name db does not resolve", "podctl services · podctl logs default/web/c"},
-		{"killed by somebody", placed(exited(CauseSignal, 137, "Error", "")),
+		{"killed by somebody", placed(exited(view.CauseSignal, 137, "Error", "")),
 			StepRestart, LayerNone, Unknown, "c: exited 137 after 2s: why", "podctl logs default/web/c"},
-		{"an init container fails", placed(with(placed(exited(CauseExit, 1, "Error", "")), func(f *view.Pod) { f.Containers[0].Kind = view.KindInit }).Containers[0]),
+		{"an init container fails", placed(with(placed(exited(view.CauseExit, 1, "Error", "")), func(f *view.Pod) { f.Containers[0].Kind = view.KindInit }).Containers[0]),
 			StepInit, LayerApplication, Observed, "c: exited 1", "podctl logs default/web/c"},
 		{"an init container runs", placed(view.Container{Kind: view.KindInit, State: view.Running, StartedAt: ago(40)}),
 			StepInit, LayerApplication, Observed, "c: init container, has been running for 40s", "podctl logs -f default/web/c"},
@@ -215,7 +215,7 @@ func TestJudge(t *testing.T) {
 			StepReadiness, LayerProbe, Observed, "c: denied: open (r) /x, by AppArmor profile p", "podctl logs -f default/web/c"},
 		{"a kubelet's startup probe", placed(view.Container{State: view.Running, StartedAt: ago(40), Started: &no, Ready: &no, Probes: []view.Probe{{Type: "startup", Handler: "exec a"}}}),
 			StepStartupProbe, LayerProbe, Likely, "c: startup probe exec a: has not succeeded", "podctl logs -f default/web/c"},
-		{"a host port that a process of the host has", with(placed(view.Container{State: view.Terminated, End: &view.End{ExitCode: 1, Cause: view.Cause{Kind: CauseExit}}}), func(f *view.Pod) {
+		{"a host port that a process of the host has", with(placed(view.Container{State: view.Terminated, End: &view.End{ExitCode: 1, Cause: view.Cause{Kind: view.CauseExit}}}), func(f *view.Pod) {
 			f.TakenPorts = []view.TakenPort{{Container: "c", Port: 80, Protocol: "TCP", PID: 50, Process: "nginx"}}
 		}), StepHostPort, LayerAdmission, Likely, "c: host port 80/TCP: nginx (pid 50), which is none of the pod's, listens on it", "ss -ltnup"},
 		{"a readiness gate", with(placed(view.Container{State: view.Running, StartedAt: ago(40), Ready: &yes}), func(f *view.Pod) {
@@ -296,7 +296,7 @@ func TestStartingKeepsTheLastKnownStep(t *testing.T) {
 func startingRuleOf(p *view.Pod, at time.Time) string {
 	v := &facts{Pod: p, position: positionOf(p), now: at}
 	for _, r := range startingRules {
-		if len(r.match(v).evidence) > 0 {
+		if len(r.match(v).Evidence) > 0 {
 			return r.shows
 		}
 	}
@@ -340,7 +340,11 @@ func TestStarting(t *testing.T) {
 
 // TestRulesInTheDocs keeps the tables of layers in the docs true.
 func TestRulesInTheDocs(t *testing.T) {
-	for file, rules := range map[string][]rule{"stuck-starting.md": startingRules, "stuck-terminating.md": endingRules, "look-inside.md": exitRules} {
+	var exits []rule
+	for _, r := range exitRules {
+		exits = append(exits, r.rule)
+	}
+	for file, rules := range map[string][]rule{"stuck-starting.md": startingRules, "stuck-terminating.md": endingRules, "look-inside.md": exits} {
 		file = filepath.Join("../../../docs", file)
 		text, err := os.ReadFile(file)
 		if err != nil {

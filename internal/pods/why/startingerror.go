@@ -27,7 +27,7 @@ func (v *facts) errors() []reportedError {
 		switch end := c.LastEnd(); {
 		case c.State == view.Waiting && c.Message != "" && !view.IsPlain(c.Reason) && c.Reason != "CrashLoopBackOff":
 			all = append(all, reportedError{Evidence: inContainer(c, Evidence{Kind: KindError, Source: c.Reason, Message: c.Message})})
-		case c.State != view.Running && end != nil && end.Cause.Kind == CauseStart:
+		case c.State != view.Running && end != nil && end.Cause.Kind == view.CauseStart:
 			all = append(all, reportedError{Evidence: inContainer(c, Evidence{Kind: KindError, Source: end.Reason, Message: cmp.Or(end.Message, c.LastLine()), Since: end.FinishedAt})})
 		}
 	}
@@ -47,7 +47,7 @@ var layersOfFailures = map[event.Layer]Layer{
 	event.LayerCgroup: LayerCgroup, event.LayerNetwork: LayerNetwork, event.LayerConfig: LayerConfig, event.LayerHook: LayerHook,
 }
 
-func namedByError(v *facts) finding {
+func namedByError(v *facts) Verdict {
 	var unnamed []Evidence
 	for _, e := range v.errors() {
 		cause := Meaning{Layer: layersOfFailures[e.layer]}
@@ -61,23 +61,23 @@ func namedByError(v *facts) finding {
 		if (v.ReadySandbox() != nil || isUnanswered(v.Pod)) && (cause.Step == StepSandbox || cause.Step == StepNetwork) {
 			cause.Step = "" // which it has passed, or may have
 		}
-		f := finding{evidence: []Evidence{e.Evidence}, layer: cause.Layer, step: cause.Step, next: v.nextFor(&cause)}
+		f := Verdict{Evidence: []Evidence{e.Evidence}, Layer: cause.Layer, Step: cause.Step, Next: v.nextFor(&cause)}
 		if cause.Meaning != "" {
-			f.evidence = append(f.evidence, Evidence{Kind: KindMeaning, Message: cause.Meaning})
+			f.Evidence = append(f.Evidence, Evidence{Kind: KindMeaning, Message: cause.Meaning})
 		}
 		if id, name := ReservedFor(e.Message); id != "" {
-			f.evidence = append(f.evidence, v.holderOf(id, name))
-			f.next = []string{"crictl inspectp " + pod.ShortID(id)}
+			f.Evidence = append(f.Evidence, v.holderOf(id, name))
+			f.Next = []string{"crictl inspectp " + pod.ShortID(id)}
 			if i := slices.IndexFunc(v.Processes, func(p view.Process) bool { return p.Role == view.RoleCNI }); i >= 0 && v.Holder[id] == "" { // for the call that has the name
-				f.evidence, f.layer, f.sure = append(f.evidence, processEvidence(&v.Processes[i])), LayerNone, Unknown
+				f.Evidence, f.Layer, f.Confidence = append(f.Evidence, processEvidence(&v.Processes[i])), LayerNone, Unknown
 			}
 		}
 		return f
 	}
 	if v.end() != nil && v.position.container.State != view.Running {
-		return finding{} // how it ended says more
+		return Verdict{} // how it ended says more
 	}
-	return finding{evidence: unnamed, layer: LayerNone, sure: Unknown}
+	return Verdict{Evidence: unnamed, Layer: LayerNone, Confidence: Unknown}
 }
 
 // nextFor returns the commands for what an error means; none if those of describe serve.

@@ -14,67 +14,67 @@ var waitLayers = map[string]Layer{
 	"RemovalFailed": LayerWorker,
 }
 
-func waitsForAdmission(v *facts) finding {
+func waitsForAdmission(v *facts) Verdict {
 	w := &v.Worker
 	if w.Rejected == "" && w.WaitReason == "" {
-		return finding{}
+		return Verdict{}
 	}
 	reason := w.WaitReason
 	if reason == "" {
 		reason = "Rejected"
 	}
 	f := found(Evidence{Kind: KindError, Source: reason, Message: w.Rejected, Since: v.since})
-	f.layer = waitLayers[w.WaitReason]
+	f.Layer = waitLayers[w.WaitReason]
 	if said := Explain(w.Rejected, v.step); v.step == StepDevice || len(said) > 0 && said[0].Step == StepDevice {
-		f.layer, f.step = LayerDevice, StepDevice
+		f.Layer, f.Step = LayerDevice, StepDevice
 	}
 	if w.Advice != "" {
-		f.next = []string{w.Advice}
+		f.Next = []string{w.Advice}
 	}
 	return f
 }
 
-func unmetGate(v *facts) finding {
+func unmetGate(v *facts) Verdict {
 	if v.Worker.NotReady == "" {
-		return finding{}
+		return Verdict{}
 	}
 	return found(Evidence{Kind: KindCondition, Subject: "readiness gate", Message: v.Worker.NotReady})
 }
 
-func networkNotReady(v *facts) finding {
+func networkNotReady(v *facts) Verdict {
 	if v.NetworkNotReady == "" || v.ReadySandbox() != nil || v.Spec != nil && v.Spec.HostNetwork {
-		return finding{}
+		return Verdict{}
 	}
-	return finding{evidence: []Evidence{{Kind: KindCondition, Source: "runtime", Subject: "NetworkReady", Message: v.NetworkNotReady}}, next: []string{"podctl doctor"}, step: StepNetwork}
+	return Verdict{Evidence: []Evidence{{Kind: KindCondition, Source: "runtime", Subject: "NetworkReady", Message: v.NetworkNotReady}}, Next: []string{"podctl doctor"}, Step: StepNetwork}
 }
 
 // runtimeCalls are the CRI calls by the step that makes them.
 var runtimeCalls = map[Step]string{StepSandbox: "RunPodSandbox", StepCreate: "CreateContainer", StepStart: "StartContainer"}
 
-func callInFlight(v *facts) finding {
+func callInFlight(v *facts) Verdict {
 	call := runtimeCalls[v.step]
 	switch {
 	case call == "" || v.since.IsZero() || v.now.Sub(v.since) < slowStep || v.Hidden != nil:
-		return finding{}
+		return Verdict{}
 	case v.Worker.Start.Step != "":
 		return found(inContainer(v.position.container, Evidence{Kind: KindCall, Subject: call, Since: v.since}), v.checkRuntime()...)
 	}
-	return finding{}
+	return Verdict{}
 }
 
-func silentRuntime(v *facts) finding {
+func silentRuntime(v *facts) Verdict {
 	for _, u := range v.Unread {
 		if u.Layer == view.LayerRuntime {
 			return found(Evidence{Kind: KindError, Source: "runtime", Message: u.Why}, "podctl doctor")
 		}
 	}
-	return finding{}
+	return Verdict{}
 }
 
 // unmanaged examines a pod that no owner starts which answers. What the step shows is what was done.
-func unmanaged(v *facts) finding {
+func unmanaged(v *facts) Verdict {
 	if v.Manager != nil || v.Ownership() == view.OwnedByKubelet || v.ReadySandbox() == nil || v.now.Sub(v.since) < slowProcess && v.Ownership() != view.OwnedBySuspended {
-		return finding{}
+		return Verdict{}
 	}
 	message := "its sandbox is ready, and it has no container"
 	if c := v.position.container; c != nil && c.ID == "" && c.State != view.Created {
@@ -86,40 +86,40 @@ func unmanaged(v *facts) finding {
 	switch v.Ownership() {
 	case view.OwnedBySuspended:
 		message += fmt.Sprintf("; its owner, podctl %s (pid %d), is suspended (state T)", v.Owner.Instance, v.Verdict.Process.PID)
-		f.next = []string{fmt.Sprintf("kill -CONT %d", v.Verdict.Process.PID)}
+		f.Next = []string{fmt.Sprintf("kill -CONT %d", v.Verdict.Process.PID)}
 	case view.OwnedBySilent:
 		message += "; its owner, podctl " + v.Owner.Instance + ", does not answer, or is not visible"
-		f.sure, f.next = Likely, []string{"podctl doctor"}
+		f.Confidence, f.Next = Likely, []string{"podctl doctor"}
 	case view.OwnedByExited:
 		message += "; its owner, a podctl process, has exited"
-		f.next = []string{"podctl orphans " + v.CLIName()}
+		f.Next = []string{"podctl orphans " + v.CLIName()}
 	case view.OwnedByOther, view.OwnedByPodctl, view.OwnedByKubelet:
 		message += "; no owner is known that does it"
-		f.next = []string{"podctl rm " + v.CLIName()}
+		f.Next = []string{"podctl rm " + v.CLIName()}
 	}
-	f.evidence[0].Message = message
+	f.Evidence[0].Message = message
 	return f
 }
 
-func inProgress(v *facts) finding {
+func inProgress(v *facts) Verdict {
 	limit := slowProcess
 	if v.step == StepPull || v.step == StepInit || v.step == StepQueue || v.Worker.Start.Step != "" {
 		limit = slowStep
 	}
 	if v.since.IsZero() || v.now.Sub(v.since) >= limit {
-		return finding{}
+		return Verdict{}
 	}
 	return found(inContainer(v.position.container, Evidence{Kind: KindCall, Subject: string(v.step), Since: v.since}))
 }
 
-func unknownCause(v *facts) finding {
+func unknownCause(v *facts) Verdict {
 	looked := []string{"its paths", "the runtime's status"}
 	if v.Hidden == nil {
 		looked = append([]string{"processes below the runtime"}, looked...)
 	}
 	f := found(Evidence{Kind: KindLooked, Message: "not known: nothing shows in " + strings.Join(looked, ", ")})
 	if v.Hidden != nil {
-		f.evidence = append(f.evidence, Evidence{Kind: KindLooked, Message: "its processes are not visible: " + v.Hidden.Error()})
+		f.Evidence = append(f.Evidence, Evidence{Kind: KindLooked, Message: "its processes are not visible: " + v.Hidden.Error()})
 	}
 	return f
 }

@@ -35,19 +35,19 @@ func unresolved(text string) (means, next string) {
 	}
 }
 
-// addUnresolved adds to a finding about the container of the position what its last line says of a name.
-func (v *facts) addUnresolved(f finding) finding {
+// addUnresolved adds to a verdict about the container of the position what its last line says of a name.
+func (v *facts) addUnresolved(f Verdict) Verdict {
 	c := v.position.container
-	if c == nil || len(f.evidence) == 0 {
+	if c == nil || len(f.Evidence) == 0 {
 		return f
 	}
 	said := Explain(c.LastLine(), "")
 	if len(said) == 0 || !said[0].unresolved {
 		return f
 	}
-	f.evidence = append(f.evidence, Evidence{Kind: KindMeaning, Message: said[0].Meaning})
+	f.Evidence = append(f.Evidence, Evidence{Kind: KindMeaning, Message: said[0].Meaning})
 	if !said[0].needsName() {
-		f.next = append([]string{said[0].Hint}, f.next...)
+		f.Next = append([]string{said[0].Hint}, f.Next...)
 	}
 	return f
 }

@@ -14,28 +14,36 @@ import (
 	"github.com/podctl/podctl/internal/pods/view"
 )
 
+// PodMetadata is the identity of a pod.
+type PodMetadata struct {
+	Namespace         string            `json:"namespace"`                  // of the pod; empty if only its volumes name it
+	Name              string            `json:"name"`                       // of the pod; its UID if only its volumes name it
+	UID               string            `json:"uid"`                        // of the pod
+	Labels            map[string]string `json:"labels,omitempty"`           // of its sandbox; podctl pods and ps have them
+	CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"` // when it started; podctl pods has it
+}
+
+// MetadataOf returns the identity of a pod, without labels and time.
+func MetadataOf(p *view.Pod) PodMetadata {
+	return PodMetadata{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)}
+}
+
 // PodData is one pod of `podctl pods -o json`.
 type PodData struct {
-	Metadata struct {
-		Namespace         string            `json:"namespace"`
-		Name              string            `json:"name"`
-		UID               string            `json:"uid"`
-		Labels            map[string]string `json:"labels,omitempty"`
-		CreationTimestamp time.Time         `json:"creationTimestamp,omitzero"` // when it started
-	} `json:"metadata"`
-	Status     string   `json:"status"`            // as kubectl: Running, CrashLoopBackOff, Completed, Error, Init:1/2, Terminating …; Stopped, Rejected
-	Phase      string   `json:"phase"`             // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
-	Worker     string   `json:"worker,omitempty"`  // syncing, terminating, terminated, finished; missing if no podctl process manages it
-	Kind       string   `json:"kind"`              // podctl, kubelet, other
-	Owner      string   `json:"owner,omitempty"`   // the podctl instance that manages it, else the one that created it
-	Abandoned  bool     `json:"abandoned"`         // that instance has exited
-	Ready      int      `json:"ready"`             // containers
-	Containers int      `json:"containers"`        // all of the pod
-	Restarts   int32    `json:"restarts"`          // of all containers
-	IPs        []string `json:"ips,omitempty"`     // primary first
-	Sandbox    string   `json:"sandbox,omitempty"` // id of the newest sandbox
-	Reason     string   `json:"reason,omitempty"`  // why it was rejected, or the worker's last error
-	Unread     string   `json:"unread,omitempty"`  // what the runtime did not tell, and why: what depends on it is unknown
+	Metadata   PodMetadata `json:"metadata"`          // of the pod
+	Status     string      `json:"status"`            // as kubectl: Running, CrashLoopBackOff, Completed, Error, Init:1/2, Terminating …; Stopped, Rejected
+	Phase      string      `json:"phase"`             // Pending, Running, Succeeded, Failed, Terminating, Rejected; Exited
+	Worker     string      `json:"worker,omitempty"`  // syncing, terminating, terminated, finished; missing if no podctl process manages it
+	Kind       string      `json:"kind"`              // podctl, kubelet, other
+	Owner      string      `json:"owner,omitempty"`   // the podctl instance that manages it, else the one that created it
+	Abandoned  bool        `json:"abandoned"`         // that instance has exited
+	Ready      int         `json:"ready"`             // containers
+	Containers int         `json:"containers"`        // all of the pod
+	Restarts   int32       `json:"restarts"`          // of all containers
+	IPs        []string    `json:"ips,omitempty"`     // primary first
+	Sandbox    string      `json:"sandbox,omitempty"` // id of the newest sandbox
+	Reason     string      `json:"reason,omitempty"`  // why it was rejected, or the worker's last error
+	Unread     string      `json:"unread,omitempty"`  // what the runtime did not tell, and why: what depends on it is unknown
 
 	Unready  []event.Unready   `json:"unready,omitempty"`  // containers whose probes failed when they were last asked
 	Waiting  []control.Waiting `json:"waiting,omitempty"`  // containers that could not start, and why
@@ -97,7 +105,7 @@ func (d *PodData) NotReady() string {
 func NewPodData(p *view.Pod) PodData {
 	display := p.Display()
 	d := PodData{
-		Phase: p.ListedPhase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Creator, Abandoned: p.Abandoned(),
+		Phase: p.ListedPhase(), Worker: p.Worker.Phase, Kind: string(p.Kind()), Owner: p.Instance(), Abandoned: p.Abandoned(), Metadata: MetadataOf(p),
 		Status: display.Status, Ready: display.Ready, Containers: display.Containers, Restarts: display.Restarts, IPs: p.IPs(), Reason: cmp.Or(p.Worker.Rejected, p.Worker.LastError.Text), Sandbox: p.SandboxID(),
 	}
 	if p.ReadError() != nil {
@@ -111,10 +119,6 @@ func NewPodData(p *view.Pod) PodData {
 	if d.Worker == "unknown" {
 		d.Worker = "" // no worker has it
 	}
-	if p.Managed() || p.Runtime == nil {
-		d.Owner = p.Manager.Name
-	}
-	d.Metadata.Namespace, d.Metadata.Name, d.Metadata.UID = p.Namespace, p.Name, string(p.UID)
 	d.Metadata.Labels, d.Metadata.CreationTimestamp = p.SandboxLabels(), p.Began()
 	return d
 }

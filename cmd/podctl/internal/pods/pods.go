@@ -148,7 +148,7 @@ func (l *podLister) list(ctx context.Context) (output.List, error) {
 	}
 	filter := l.opts.Resolve(all)
 	selected := slices.DeleteFunc(slices.Clone(all), func(p *view.Pod) bool { return !filter.Selects(p) })
-	var broken map[string]view.BrokenProcess
+	var broken map[string]*view.Container
 	if err == nil {
 		l.reader.ReadStatuses(ctx, selected, l.opts.Format.IsWide())
 		l.env.WarnOnce(&l.warned, unreadError(selected))
@@ -197,7 +197,7 @@ func missing(unmatched []string, all []*view.Pod, watch bool) error {
 	return errors.Join(errs...)
 }
 
-func podListing(pods []*view.Pod, broken map[string]view.BrokenProcess, now time.Time, full bool) output.List {
+func podListing(pods []*view.Pod, broken map[string]*view.Container, now time.Time, full bool) output.List {
 	l := output.List{
 		Header: []string{"POD", "STATUS", "WORKER", "OWNER", "READY", "RESTARTS", "IP", "AGE"},
 		Wide:   []string{"UID", "SANDBOX"},
@@ -243,14 +243,11 @@ func podListing(pods []*view.Pod, broken map[string]view.BrokenProcess, now time
 
 // brokenNotes returns lines about containers that run according to the runtime and do not, and sets
 // STATUS to the first.
-func brokenNotes(p *view.Pod, d *look.PodData, broken map[string]view.BrokenProcess) []string {
-	if p.Runtime == nil {
-		return nil
-	}
+func brokenNotes(p *view.Pod, d *look.PodData, broken map[string]*view.Container) []string {
 	var lines []string
-	for _, c := range p.Runtime.Containers {
-		b, found := broken[c.ID]
-		if !found {
+	for _, c := range p.ListedContainers() {
+		b := broken[c.ID]
+		if b == nil {
 			continue
 		}
 		text, next := why.BrokenText(p.CLIName(), b)

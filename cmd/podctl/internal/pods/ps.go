@@ -7,10 +7,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/pod"
@@ -35,6 +37,22 @@ type psOptions struct {
 	quiet bool
 }
 
+// containerData is one container of `podctl ps -o json`.
+type containerData struct {
+	Metadata  look.PodMetadata `json:"metadata"`           // of the pod
+	Name      string           `json:"name"`               // of the container
+	ID        string           `json:"id"`                 // of the container
+	Attempt   uint32           `json:"attempt"`            // counted from 0
+	State     string           `json:"state"`              // created, running, exited, unknown
+	CreatedAt time.Time        `json:"createdAt,omitzero"` // when it was created
+	Image     string           `json:"image,omitempty"`    // as it was asked for; else a name of it, or its id
+	ImageID   string           `json:"imageID,omitempty"`  // the runtime's
+	Sandbox   string           `json:"sandbox"`            // id of its sandbox
+	Kind      string           `json:"kind"`               // of the pod's owner: podctl, kubelet, other
+	Owner     string           `json:"owner,omitempty"`    // the podctl instance that manages the pod, else the one that created it
+	Abandoned bool             `json:"abandoned"`          // that instance has exited
+}
+
 // psStates are the values of --state.
 var psStates = []string{pod.Created.String(), pod.Running.String(), pod.Exited.String(), pod.Unknown.String()}
 
@@ -46,7 +64,7 @@ func psCommand(e *shell.Env) *cmdline.Command {
 		Effect:      cmdline.Reads,
 		OnRecording: true,
 		OnNodes:     cmdline.NodeList,
-		Data:        []any{containerData{}, containerMetadata{}},
+		Data:        []any{containerData{}, look.PodMetadata{}},
 		FlagHints: map[string]string{
 			"id": "podctl ps ID", "label": "--selector", "latest": newestFirst, "last": newestFirst, "resolve-image-path": "podctl ps shows images by name",
 		},
@@ -163,10 +181,10 @@ func (o psOptions) named(all []*view.Pod) ([]*listedContainer, error) {
 			filter.Namespace = o.query.Namespace
 		}
 		for _, p := range all {
-			if p.Runtime == nil || !filter.Selects(p) {
+			if !filter.Selects(p) {
 				continue
 			}
-			for _, c := range p.Runtime.Containers {
+			for _, c := range p.ListedContainers() {
 				found = append(found, &listedContainer{Container: c, pod: p})
 			}
 		}
@@ -257,7 +275,12 @@ func (l *containerLister) listing(selected []*listedContainer) output.List {
 		return cmp.Or(pod.ShortID(id), "-")
 	}
 	for _, c := range selected {
-		d := newContainerData(c)
+		p := c.pod
+		d := containerData{
+			Metadata: look.MetadataOf(p), Name: c.Name, ID: c.ID, Attempt: c.Attempt, State: c.State.String(), CreatedAt: c.CreatedAt, Image: c.imageName(), ImageID: c.ImageID,
+			Sandbox: c.SandboxID, Kind: string(p.Kind()), Owner: p.Instance(), Abandoned: !p.Managed() && p.Abandoned(),
+		}
+		d.Metadata.Labels = p.SandboxLabels()
 		image := d.Image
 		if c.imageIsID() && image == cmp.Or(c.Image, c.ImageID) {
 			image = short(image)
@@ -268,8 +291,8 @@ func (l *containerLister) listing(selected []*listedContainer) output.List {
 		}
 		list.Items = append(list.Items, output.Item{
 			Name: c.cliName(), Data: d,
-			Cells: []string{c.pod.DisplayName(), c.Name, d.State, fmt.Sprint(c.Attempt), ownerText(c.pod), age, image, short(c.ID)},
-			Wide:  []string{short(c.ImageID), short(c.SandboxID), string(c.pod.UID)},
+			Cells: []string{p.DisplayName(), c.Name, d.State, fmt.Sprint(c.Attempt), ownerText(p), age, image, short(c.ID)},
+			Wide:  []string{short(c.ImageID), short(c.SandboxID), string(p.UID)},
 		})
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
 	"github.com/podctl/podctl/internal/cri"
@@ -62,7 +63,7 @@ type stuckLister struct {
 func stuckCommand(e *shell.Env, c *cmdline.Command, set func(*stuckLister)) *cmdline.Command {
 	c.Args = cmdline.Args{Of: cmdline.Pod, Many: true, Optional: true, Patterns: true}
 	c.Effect, c.OnRecording, c.OnNodes = cmdline.Reads, true, cmdline.NodeList
-	c.Data = []any{StuckPod{}, stuckMetadata{}, stuckContainer{}, why.Evidence{}}
+	c.Data = []any{StuckPod{}, look.PodMetadata{}, stuckContainer{}, why.Evidence{}}
 	c.Description += "-o is " + output.Formats + "."
 	c.Flags = append(podFilterFlags(), shell.ListFlags()...)
 	c.Action = func(flags *cli.Context) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podctl/podctl/cmd/podctl/internal/look"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/view"
@@ -15,7 +16,7 @@ import (
 
 // StuckPod is one pod of `podctl starting -o json` and of `podctl terminating -o json`.
 type StuckPod struct {
-	Metadata         stuckMetadata    `json:"metadata"`                   // of the pod
+	Metadata         look.PodMetadata `json:"metadata"`                   // of the pod
 	Owner            string           `json:"owner"`                      // as in podctl pods
 	Step             why.Step         `json:"step,omitempty"`             // of a starting pod, if known: admission, host-port, device, queue, object, volume, sandbox, network, pull, create, start, hook, init, startup-probe, readiness, restart
 	Container        string           `json:"container,omitempty"`        // of which the step is
@@ -30,13 +31,6 @@ type StuckPod struct {
 	Next             []string         `json:"next,omitempty"`             // commands to try
 }
 
-// stuckMetadata is the identity of a pod.
-type stuckMetadata struct {
-	Namespace string `json:"namespace"` // empty for a pod that only its volumes name
-	Name      string `json:"name"`      // the UID for a pod that only its volumes name
-	UID       string `json:"uid"`       // pod UID
-}
-
 // stuckContainer is a container that still runs.
 type stuckContainer struct {
 	Name  string `json:"name"`            // container name
@@ -49,7 +43,7 @@ type stuckContainer struct {
 // stuckItem returns the pod as a verdict says what is the matter; its cells are POD and SINCE alone.
 func stuckItem(p *view.Pod, v why.Verdict, now time.Time) (*StuckPod, output.Item) {
 	d := &StuckPod{
-		Metadata: stuckMetadata{p.Namespace, p.Name, string(p.UID)}, Owner: ownerText(p), Step: v.Step, Container: v.Container, Since: v.Since,
+		Metadata: look.MetadataOf(p), Owner: ownerText(p), Step: v.Step, Container: v.Container, Since: v.Since,
 		Layer: v.Layer, Confidence: v.Confidence, Evidence: v.Evidence, Why: v.Why(now), Next: v.Next,
 	}
 	var texts []string
