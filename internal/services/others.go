@@ -11,6 +11,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -132,10 +133,18 @@ func (o *others) askOne(ctx context.Context, k *other, p Process) {
 	// A process that has restarted adopts its pods first.
 	restarted := k.Last.Settled && !v.Settled && time.Since(k.At) < adoptionWait
 	if k.silent = err != nil || restarted; !k.silent {
-		k.Last, k.At = v, time.Now()
+		k.Last, k.At = v.withoutNil(), time.Now()
 	}
 	close(k.asking)
 	k.asking = nil
+}
+
+// withoutNil returns the view without the objects that its JSON has as null.
+func (v View) withoutNil() View {
+	v.Services = slices.DeleteFunc(v.Services, func(s *v1.Service) bool { return s == nil })
+	v.Slices = slices.DeleteFunc(v.Slices, func(s *discoveryv1.EndpointSlice) bool { return s == nil })
+	v.Pods = slices.DeleteFunc(v.Pods, func(p *v1.Pod) bool { return p == nil })
+	return v
 }
 
 func (k *other) stale() string {

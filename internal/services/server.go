@@ -17,17 +17,16 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Bounds of the server. A pod may ask as fast as it can.
+// Bounds of the server; clients.go has those of its clients.
 const (
-	// maxForwarded is how many queries wait for the node's resolvers at a time, and maxClient how many
-	// queries of one address are answered a second; the others are dropped, and asked again.
+	// maxForwarded is how many queries the node's resolvers are asked at a time, and maxWaiting how many wait for
+	// their answers: equal ones are asked once. The others fail, and are asked again.
 	maxForwarded = 512
-	maxClient    = 2000
-	maxClients   = 4096
-	maxConns     = 256
-	// maxCached bounds the answers that are remembered, and maxCachedFor how long.
-	maxCached    = 4096
-	maxCachedFor = 30 * time.Second
+	maxWaiting   = 2048
+	// maxCached bounds the answers that are remembered, maxCachedFor how long, and maxCachedSize one of them, in bytes.
+	maxCached     = 4096
+	maxCachedFor  = 30 * time.Second
+	maxCachedSize = 4096
 	// forwardTimeout bounds the wait for one resolver, and forwardDeadline that for all.
 	forwardTimeout  = 2 * time.Second
 	forwardDeadline = 5 * time.Second
@@ -40,20 +39,17 @@ type Server struct {
 	zone atomic.Pointer[Zone]
 	// resolvers returns the addresses and ports of the node's resolvers, without itself.
 	resolvers func() []string
-	// isOfHost reports whether a client is this machine or on it. Others have no names from here.
-	isOfHost func(netip.Addr) bool
-	log      *slog.Logger
-	servers  []*dns.Server
+	clients   *clients
+	log       *slog.Logger
+	servers   []*dns.Server
 
-	forwarding chan struct{}
+	forwarding, waiting chan struct{}
 	// flights has one query to the resolvers for all that ask the same: a loop of resolvers, which
 	// asks this server again what it asks them, ends with the deadline of the first.
 	flights singleflight.Group
 
-	mu      sync.Mutex
-	cache   map[string]cached
-	clients map[netip.Addr]int
-	second  int64
+	mu    sync.Mutex
+	cache map[string]cached
 }
 
 type cached struct {
@@ -61,9 +57,12 @@ type cached struct {
 	until time.Time
 }
 
-// NewServer returns a server of no names.
+// NewServer returns a server of no names. isOfHost reports whether a client is this machine or on it.
 func NewServer(resolvers func() []string, isOfHost func(netip.Addr) bool, log *slog.Logger) *Server {
-	return &Server{resolvers: resolvers, isOfHost: isOfHost, log: log, forwarding: make(chan struct{}, maxForwarded), cache: map[string]cached{}, clients: map[netip.Addr]int{}}
+	return &Server{
+		resolvers: resolvers, clients: newClients(isOfHost), log: log, cache: map[string]cached{},
+		forwarding: make(chan struct{}, maxForwarded), waiting: make(chan struct{}, maxWaiting),
+	}
 }
 
 // SetZone replaces the names.
@@ -73,7 +72,7 @@ func (s *Server) SetZone(z *Zone) { s.zone.Store(z) }
 func (s *Server) Serve(udp net.PacketConn, tcp net.Listener) {
 	s.servers = []*dns.Server{
 		{PacketConn: udp, Handler: s, UDPSize: dns.MaxMsgSize / 16},
-		{Listener: netutil.LimitListener(tcp, maxConns), Handler: s, ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second},
+		{Listener: clientListener{netutil.LimitListener(tcp, maxConns), s}, Handler: s, ReadTimeout: 2 * time.Second},
 	}
 	for _, server := range s.servers {
 		started := make(chan struct{})
@@ -99,7 +98,7 @@ func (s *Server) Close() {
 
 // ServeDNS implements dns.Handler.
 func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
-	if !s.admit(w.RemoteAddr()) {
+	if !s.clients.admit(w.RemoteAddr(), s.zone.Load()) {
 		return
 	}
 	msg := new(dns.Msg)
@@ -118,28 +117,6 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 	}
 	msg.Truncate(size)
 	_ = w.WriteMsg(msg) // the client may be gone
-}
-
-// admit reports whether a client may ask, and once more in this second.
-func (s *Server) admit(from net.Addr) bool {
-	client, err := netip.ParseAddrPort(from.String())
-	if err != nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now := time.Now().Unix(); now != s.second || len(s.clients) >= maxClients {
-		s.second = now
-		clear(s.clients)
-	}
-	addr := client.Addr().Unmap()
-	if s.clients[addr] == 0 {
-		if z := s.zone.Load(); (z == nil || !z.pods[addr.String()]) && !s.isOfHost(addr) {
-			s.clients[addr] = maxClient
-		}
-	}
-	s.clients[addr]++
-	return s.clients[addr] <= maxClient
 }
 
 func (s *Server) reply(req *dns.Msg) *dns.Msg {
@@ -183,6 +160,12 @@ func (s *Server) forward(q dns.Question) *dns.Msg {
 		return known.msg.Copy()
 	}
 	failed := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
+	select {
+	case s.waiting <- struct{}{}:
+		defer func() { <-s.waiting }()
+	default:
+		return failed
+	}
 	answer, _, _ := s.flights.Do(key, func() (any, error) {
 		select {
 		case s.forwarding <- struct{}{}:
@@ -230,7 +213,7 @@ func (s *Server) ask(q dns.Question) *dns.Msg {
 
 // remember keeps an answer for as long as its records allow.
 func (s *Server) remember(key string, msg *dns.Msg) {
-	if msg.Rcode != dns.RcodeSuccess && msg.Rcode != dns.RcodeNameError {
+	if msg.Rcode != dns.RcodeSuccess && msg.Rcode != dns.RcodeNameError || msg.Len() > maxCachedSize {
 		return
 	}
 	keep := maxCachedFor
@@ -243,7 +226,7 @@ func (s *Server) remember(key string, msg *dns.Msg) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k := range s.cache { // whichever comes first
+	for k := range s.cache { // any of them
 		if len(s.cache) < maxCached {
 			break
 		}

@@ -81,6 +81,13 @@ func TestOtherNamesAreForwardedAndRemembered(t *testing.T) {
 	if len(s.cache) > maxCached {
 		t.Errorf("%d answers are remembered", len(s.cache))
 	}
+	large := new(dns.Msg)
+	for range maxCachedSize / 16 {
+		large.Answer = append(large.Answer, addresses(dns.Question{Name: "large.example.", Qtype: dns.TypeA}, []string{"192.0.2.9"})...)
+	}
+	if s.remember("large", large); s.cache["large"].msg != nil {
+		t.Error("a large answer is remembered")
+	}
 }
 
 // TestLoopOfResolversEnds: a resolver that asks this server what it is asked.
@@ -96,35 +103,5 @@ func TestLoopOfResolversEnds(t *testing.T) {
 	msg := <-done
 	if inFlight = len(s.forwarding); msg.Rcode != dns.RcodeServerFailure || inFlight != 0 {
 		t.Errorf("%v, %d in flight", msg, inFlight)
-	}
-}
-
-func TestQueriesAboveTheRateAreDropped(t *testing.T) {
-	s := NewServer(nil, func(netip.Addr) bool { return true }, nil)
-	from := &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 5}
-	admitted := 0
-	for range 3 * maxClient {
-		if s.admit(from) {
-			admitted++
-		}
-	}
-	if admitted > 2*maxClient { // the second may change in between
-		t.Errorf("%d queries of one client were admitted", admitted)
-	}
-	if !s.admit(&net.UDPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 5}) {
-		t.Error("another client is dropped")
-	}
-}
-
-// TestOnlyThisHostAndItsPodsAreAnswered: a host of its network may route the address to it.
-func TestOnlyThisHostAndItsPodsAreAnswered(t *testing.T) {
-	s := NewServer(nil, func(a netip.Addr) bool { return a.IsLoopback() }, nil)
-	s.SetZone(NewZone(nil, DefaultRange, []PodAddress{{"default", "10.0.0.1"}}))
-	for address, want := range map[string]bool{"127.0.0.1": true, "10.0.0.1": true, "192.0.2.7": false} {
-		for _, from := range []net.Addr{&net.UDPAddr{IP: net.ParseIP(address), Port: 5}, &net.TCPAddr{IP: net.ParseIP(address), Port: 5}} {
-			if got := s.admit(from); got != want {
-				t.Errorf("%s from %s is admitted: %v", from.Network(), address, got)
-			}
-		}
 	}
 }

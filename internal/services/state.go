@@ -32,7 +32,7 @@ func (o *others) load(file string) {
 	defer o.mu.Unlock()
 	for key, k := range was {
 		if k != nil && o.known[key] == nil {
-			k.exited = true
+			k.Last, k.exited = k.Last.withoutNil(), true
 			o.known[key] = k
 		}
 	}

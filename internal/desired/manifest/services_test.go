@@ -25,6 +25,9 @@ func TestServiceFields(t *testing.T) {
 	}
 	slice := "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: web, labels: {kubernetes.io/service-name: web}}\nports: [{port: 80}]\nendpoints: [{addresses: [\"192.0.2.1\"]}]\n"
 	check(t, slice+"addressType: IPv4\n", "")
+	for _, address := range []string{"127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "192.0.2.1.example"} {
+		check(t, strings.Replace(slice, "192.0.2.1", address, 1)+"addressType: IPv4\n", "endpoints[0].addresses[0]")
+	}
 	check(t, strings.Replace(slice, "192.0.2.1", "fd00::1", 1)+"addressType: IPv6\n", "addressType")
 }
 

@@ -1,0 +1,141 @@
+package services
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Bounds of the clients of a Server. A pod may ask as fast as it can, and with any source address.
+const (
+	// maxClient is how many queries of one address are answered a second; the others are dropped, and asked again.
+	maxClient = 2000
+	// maxLookups is how many addresses of no podctl pod are looked up a second. Each takes calls of netlink;
+	// queries of the others are dropped.
+	maxLookups = 256
+	// maxConns bounds the TCP connections, and maxClientConns those of one address.
+	maxConns       = 256
+	maxClientConns = 32
+	// writeTimeout bounds one answer to a TCP client that does not read.
+	writeTimeout = 2 * time.Second
+)
+
+// clients decides which queries and connections are admitted. It is safe for concurrent use.
+type clients struct {
+	// isOfHost reports whether a client is this machine or on it. Others have no names from here.
+	isOfHost func(netip.Addr) bool
+
+	mu sync.Mutex
+	// second is the one, in Unix time, that queries and lookups count. queries has maxClient for an address that
+	// is not of the host.
+	second  int64
+	queries map[netip.Addr]int
+	lookups int
+	// conns counts the open TCP connections.
+	conns map[netip.Addr]int
+}
+
+func newClients(isOfHost func(netip.Addr) bool) *clients {
+	return &clients{isOfHost: isOfHost, queries: map[netip.Addr]int{}, conns: map[netip.Addr]int{}}
+}
+
+// admit reports whether a client may ask, and once more in this second. z has the pods.
+func (c *clients) admit(from net.Addr, z *Zone) bool {
+	client, err := netip.ParseAddrPort(from.String())
+	if err != nil {
+		return false
+	}
+	addr := client.Addr().Unmap()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now().Unix(); now != c.second {
+		c.second, c.lookups = now, 0
+		clear(c.queries)
+	}
+	// From DNSAddress the machine itself asks; the kernel drops packets of others with an address of its own.
+	_, known := c.queries[addr]
+	if !known && addr.String() != DNSAddress && (z == nil || !z.pods[addr.String()]) {
+		if c.lookups >= maxLookups {
+			return false
+		}
+		c.lookups++
+		c.mu.Unlock()
+		ofHost := c.isOfHost(addr)
+		c.mu.Lock()
+		if !ofHost {
+			c.queries[addr] = maxClient
+		}
+	}
+	c.queries[addr]++
+	return c.queries[addr] <= maxClient
+}
+
+// open counts a connection of a client, and reports whether it may have one more; closed ends it.
+func (c *clients) open(from net.Addr) (closed func(), ok bool) {
+	client, err := netip.ParseAddrPort(from.String())
+	if err != nil {
+		return nil, false
+	}
+	addr := client.Addr().Unmap()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conns[addr] >= maxClientConns {
+		return nil, false
+	}
+	c.conns[addr]++
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.conns[addr]--; c.conns[addr] == 0 {
+			delete(c.conns, addr)
+		}
+	}), true
+}
+
+// clientListener closes the connections of clients that may not ask, or have too many.
+type clientListener struct {
+	net.Listener
+	s *Server
+}
+
+// Accept implements net.Listener.
+func (l clientListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.s.clients.admit(conn.RemoteAddr(), l.s.zone.Load()) {
+			if closed, ok := l.s.clients.open(conn.RemoteAddr()); ok {
+				return &clientConn{conn, closed}, nil
+			}
+		}
+		_ = conn.Close() // it was not used
+	}
+}
+
+// clientConn is the connection of a client, which is closed when it does not read an answer.
+type clientConn struct {
+	net.Conn
+	closed func()
+}
+
+// Write implements net.Conn.
+func (c *clientConn) Write(b []byte) (int, error) {
+	err := c.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		_ = c.Close() // the error of the write is the cause
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *clientConn) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
