@@ -12,14 +12,9 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
-// Reasons for which the kubelet rejects a pod, beside NodeAffinity, NodeName,
-// NodePorts, TaintToleration and OutOf with another resource's name
-// (pkg/kubelet/lifecycle/predicate.go).
+// Reasons for which the kubelet rejects a pod, besides NodeAffinity, NodeName, NodePorts,
+// TaintToleration and OutOf with the name of a resource (pkg/kubelet/lifecycle/predicate.go).
 const (
-	OutOfCPU                             = "OutOfcpu"
-	OutOfMemory                          = "OutOfmemory"
-	OutOfEphemeralStorage                = "OutOfephemeral-storage"
-	OutOfPods                            = "OutOfpods"
 	PodOSSelectorNodeLabelDoesNotMatch   = "PodOSSelectorNodeLabelDoesNotMatch"
 	PodOSNotSupported                    = "PodOSNotSupported"
 	SupplementalGroupsPolicyNotSupported = "SupplementalGroupsPolicyNotSupported"
@@ -43,8 +38,8 @@ type Failure struct {
 // ShortOf is the failure of a resource that is short.
 func ShortOf(u Usage) Failure { return Failure{Shortage: &u} }
 
-// Predicate is the failure of anything else: a predicate by its name, with its
-// description, as "NodePorts". Only the tests of the kubelet's recordings use it.
+// Predicate returns the failure of a predicate such as NodePorts, with its description. The
+// tests against the kubelet's own code call it.
 func Predicate(name, description string) Failure { return predicate(name, description, "") }
 
 func predicate(name, description, detail string) Failure {

@@ -97,9 +97,6 @@ func ChangesIf(changes func(*cli.Context) bool, unless string) Effect {
 	return Effect{stated: true, changes: changes, unless: unless}
 }
 
-// Stated reports whether the effect is stated.
-func (f Effect) Stated() bool { return f.stated }
-
 // Refused reports whether --read-only refuses a command line, and the argument with which
 // it would not, "" if there is none.
 func (f Effect) Refused(c *cli.Context) (unless string, refused bool) {
