@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// elsewhere is an address of documentation, to which only a default route leads.
-var elsewhere = net.IPv4(192, 0, 2, 1)
+// offHost is an address for documentation (RFC 5737), to which only a default route leads.
+var offHost = net.IPv4(192, 0, 2, 1)
 
 // isOfHost reports whether an address is the host's own, or directly behind an interface of it that leads to no
 // other host, as pods are.
@@ -24,7 +24,7 @@ func isOfHost(client netip.Addr) bool {
 	if routes[0].Type == unix.RTN_LOCAL {
 		return true
 	}
-	if out, err := netlink.RouteGet(elsewhere); routes[0].Gw != nil || err == nil && len(out) > 0 && out[0].LinkIndex == routes[0].LinkIndex {
+	if out, err := netlink.RouteGet(offHost); routes[0].Gw != nil || err == nil && len(out) > 0 && out[0].LinkIndex == routes[0].LinkIndex {
 		return false
 	}
 	link, err := netlink.LinkByIndex(routes[0].LinkIndex)

@@ -41,8 +41,8 @@ type View struct {
 	Problem string `json:"problem,omitempty"`
 	// Table is what the process serves, or would.
 	Table []Service `json:"table"`
-	// Unheard are other processes that have not answered this one yet, so that Table misses them.
-	Unheard []string `json:"unheard,omitempty"`
+	// Unanswered are other processes that have not answered this one yet, so that Table misses them.
+	Unanswered []string `json:"unanswered,omitempty"`
 }
 
 // Backend serves Services: a Host.
@@ -66,8 +66,8 @@ type Options struct {
 	// Instance is the name of this process, and Socket the path of its control socket: processes of one
 	// directory use one runtime.
 	Instance, Socket string
-	// Others returns the host's other podctl processes that live, by their control sockets.
-	Others func() (map[string]Process, error)
+	// Peers returns the host's other podctl processes that live, by their control sockets.
+	Peers func() (map[string]Process, error)
 	// Running returns the pods, of any process, of which the runtime has running containers; nil before it was asked.
 	Running func() map[types.UID]bool
 	// Settled reports whether Pods are all that this process owns: it may have just started.
@@ -82,8 +82,8 @@ type Options struct {
 // Manager makes the Services of one podctl process served, by itself or by another process. Make one with
 // NewManager. It is safe for concurrent use.
 type Manager struct {
-	o      Options
-	others *others
+	o     Options
+	peers *peers
 
 	mu      sync.Mutex
 	alloc   Allocator
@@ -103,7 +103,7 @@ type Manager struct {
 
 // NewManager returns a manager without Services.
 func NewManager(o Options) *Manager {
-	return &Manager{o: o, others: newOthers(o), alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
+	return &Manager{o: o, peers: newPeers(o), alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
 }
 
 // Set replaces the Services and EndpointSlices of a source. It returns the objects with the addresses of
@@ -168,8 +168,8 @@ func (m *Manager) start(ctx context.Context) {
 	switch {
 	case err == nil:
 		m.serving, m.problem, m.applied = true, "", nil
-		m.others.load(m.o.State)
-		inputs, _, _ := m.others.inputs(m.own())
+		m.peers.load(m.o.State)
+		inputs, _, _ := m.peers.inputs(m.own())
 		m.apply(ctx, inputs)
 	case errors.Is(err, ErrServedElsewhere):
 		m.elsewhere = true
@@ -207,7 +207,7 @@ func (m *Manager) View() View {
 	defer m.mu.Unlock()
 	v := View{Input: m.own(), Serving: m.serving, Settled: m.o.Settled(), Problem: m.problem, Table: m.table}
 	v.Pods = pods
-	_, _, v.Unheard = m.others.inputs(Input{})
+	_, _, v.Unanswered = m.peers.inputs(Input{})
 	if !m.serving {
 		v.Table = Build([]Input{v.Input}, m.o.Range, m.o.Node)
 	}
@@ -252,8 +252,8 @@ func (m *Manager) update(ctx context.Context) {
 		return
 	}
 	input.Pods = m.o.Pods()
-	m.others.ask(ctx)
-	inputs, _, _ := m.others.inputs(input)
+	m.peers.ask(ctx)
+	inputs, _, _ := m.peers.inputs(input)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Services) > 0 }) {
@@ -287,18 +287,18 @@ func (m *Manager) apply(ctx context.Context, inputs []Input) {
 		return
 	}
 	m.problem, m.applied, m.pods = "", table, pods
-	m.others.save(m.o.State, &other{Name: m.o.Instance, Last: View{Input: inputs[0]}, At: time.Now()})
+	m.peers.save(m.o.State, &peer{Name: m.o.Instance, Last: View{Input: inputs[0]}, At: time.Now()})
 }
 
 // findServer looks whether a process that this one sees serves: only such a process knows its Services.
 func (m *Manager) findServer(ctx context.Context) {
-	m.others.ask(ctx)
-	_, views, unheard := m.others.inputs(Input{})
+	m.peers.ask(ctx)
+	_, views, unanswered := m.peers.inputs(Input{})
 	problem := ""
 	switch {
 	case slices.ContainsFunc(views, func(v View) bool { return v.Serving }):
-	case len(unheard) > 0:
-		problem = fmt.Sprintf("port 53 of %s is bound, perhaps by podctl %q, which does not answer", DNSAddress, unheard[0])
+	case len(unanswered) > 0:
+		problem = fmt.Sprintf("port 53 of %s is bound, perhaps by podctl %q, which does not answer", DNSAddress, unanswered[0])
 	default:
 		problem = "port 53 of " + DNSAddress + " is bound by a process that is no podctl of this run directory"
 	}
@@ -320,7 +320,7 @@ func (m *Manager) Close(keep bool) error {
 		return nil
 	}
 	m.serving = false
-	inputs, _, _ := m.others.inputs(Input{})
+	inputs, _, _ := m.peers.inputs(Input{})
 	return m.stop(keep || slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Pods) > 0 }))
 }
 

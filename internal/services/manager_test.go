@@ -58,7 +58,7 @@ func manager(t *testing.T, b *backend, others func() map[string]Process) *Manage
 	return NewManager(Options{
 		Range: DefaultRange, Backend: b, Pods: func() []*v1.Pod { return nil }, Log: discard, Socket: "/run/own.sock", State: filepath.Join(t.TempDir(), "state"),
 		Running: func() map[types.UID]bool { return map[types.UID]bool{} }, Settled: func() bool { return true },
-		Others: func() (map[string]Process, error) { return others(), nil }, Warn: func(err error) { b.warned = append(b.warned, err.Error()) },
+		Peers: func() (map[string]Process, error) { return others(), nil }, Warn: func(err error) { b.warned = append(b.warned, err.Error()) },
 	})
 }
 

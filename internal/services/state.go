@@ -19,9 +19,9 @@ const maxState = 64 << 20
 func StateFile(runDir string) string { return filepath.Join(runDir, "services.json") }
 
 // load knows what the process knew that served before, if that can be read.
-func (o *others) load(file string) {
+func (o *peers) load(file string) {
 	content, err := bounded.ReadNoFollow(file, maxState)
-	was := map[string]*other{}
+	was := map[string]*peer{}
 	if err == nil {
 		err = json.Unmarshal(content, &was)
 	}
@@ -39,9 +39,9 @@ func (o *others) load(file string) {
 }
 
 // save writes what load reads.
-func (o *others) save(file string, own *other) {
+func (o *peers) save(file string, own *peer) {
 	o.mu.Lock()
-	all := map[string]other{o.own: *own}
+	all := map[string]peer{o.own: *own}
 	for key, k := range o.known {
 		if !k.At.IsZero() {
 			all[key] = *k

@@ -24,7 +24,7 @@ func (h *host) start(t *testing.T, instance string, own ...*v1.Pod) (m *Manager,
 	b = &backend{kernel: &h.kernel}
 	m = NewManager(Options{
 		Range: DefaultRange, Backend: b, Instance: instance, Socket: "/run/podctl/r/" + instance + ".sock", State: h.state, Log: discard, Warn: func(err error) { t.Error(err) },
-		Others:  func() (map[string]Process, error) { return nil, nil },
+		Peers:   func() (map[string]Process, error) { return nil, nil },
 		Pods:    func() []*v1.Pod { return own },
 		Running: func() map[types.UID]bool { return h.running },
 		Settled: func() bool { return true },

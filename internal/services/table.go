@@ -98,17 +98,17 @@ func Build(inputs []Input, in netip.Prefix, node string) []Service {
 	for _, i := range inputs {
 		for _, s := range i.Services {
 			name := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
-			built := describe(s)
+			built := newService(s)
 			switch {
 			case names[name]:
 				built.Problem = "another podctl process has a Service of this name, which is served"
 			default:
 				names[name] = true
-				built.Problem = claim(&built, in, addresses, ports)
+				built.Problem = reserve(&built, in, addresses, ports)
 			}
 			built.Endpoints = endpointsOf(s, pods, slicesOf, node)
 			if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
-				built.Note = whyNone(s, built.Endpoints, pods)
+				built.Note = whyNoEndpoints(s, built.Endpoints, pods)
 			}
 			built.Stale = i.Stale
 			for _, other := range inputs {
@@ -123,7 +123,8 @@ func Build(inputs []Input, in netip.Prefix, node string) []Service {
 	return all
 }
 
-func describe(s *v1.Service) Service {
+// newService returns a Service without its endpoints.
+func newService(s *v1.Service) Service {
 	d := Service{Namespace: s.Namespace, Name: s.Name, Type: s.Spec.Type, Address: s.Spec.ClusterIP, ExternalName: s.Spec.ExternalName, Selector: s.Spec.Selector, Ports: []Port{}}
 	for _, p := range s.Spec.Ports {
 		d.Ports = append(d.Ports, Port{p.Name, p.Protocol, p.Port, p.NodePort})
@@ -137,8 +138,8 @@ func describe(s *v1.Service) Service {
 	return d
 }
 
-// claim takes the address and the node ports of a Service, or says why that cannot be.
-func claim(s *Service, in netip.Prefix, addresses, ports map[string]string) string {
+// reserve reserves the address and the node ports of a Service, or returns why it cannot.
+func reserve(s *Service, in netip.Prefix, addresses, ports map[string]string) string {
 	name := s.Namespace + "/" + s.Name
 	if !s.Headless() && s.Type != v1.ServiceTypeExternalName {
 		addr, err := netip.ParseAddr(s.Address)

@@ -33,8 +33,8 @@ func (*Frontend) Begin(context.Context) error { return errLinux }
 // End fails.
 func (*Frontend) End() error { return errLinux }
 
-// Aside returns nil.
-func (*Frontend) Aside() <-chan error { return nil }
+// Failed returns nil.
+func (*Frontend) Failed() <-chan error { return nil }
 
 // Swap is two sockets of one directory.
 type Swap struct{ Path, Parked string }

@@ -24,9 +24,9 @@ type Frontend struct {
 	runtime  *Runtime
 	swap     *Swap
 	watchdog *Watchdog
-	aside    chan error
+	failed   chan error
 	// unwatch ends the watch over the runtime and its socket, and reports whether it has
-	// asked the trace to step aside.
+	// ended the trace.
 	unwatch func() bool
 }
 
@@ -38,7 +38,7 @@ func Open(path string, watchdog func(*Swap) (*exec.Cmd, error), say func(format 
 			err = fmt.Errorf("attach to %s: %w", path, err)
 		}
 	}()
-	f = &Frontend{say: say, aside: make(chan error, 3), unwatch: func() bool { return false }}
+	f = &Frontend{say: say, failed: make(chan error, 3), unwatch: func() bool { return false }}
 	if f.runtime, err = Examine(path); err != nil {
 		return nil, err
 	}
@@ -60,8 +60,8 @@ func Open(path string, watchdog func(*Swap) (*exec.Cmd, error), say func(format 
 // Path is that of the socket.
 func (f *Frontend) Path() string { return f.swap.Path }
 
-// Aside receives why the trace has to end early.
-func (f *Frontend) Aside() <-chan error { return f.aside }
+// Failed receives why the trace has to end early.
+func (f *Frontend) Failed() <-chan error { return f.failed }
 
 // Dial connects to the runtime.
 func (f *Frontend) Dial(ctx context.Context) (net.Conn, error) {
@@ -77,14 +77,14 @@ func (f *Frontend) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// reportExhausted asks the trace to step aside after an error for want of descriptors.
+// reportExhausted ends the trace after an error for want of descriptors.
 func (f *Frontend) reportExhausted(err error) {
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return
 	}
 	select {
-	case f.aside <- hint.Errorf("raise ulimit -n, and run podctl trace --attach again", "the trace has ended: %w", err):
-	default: // it steps aside already
+	case f.failed <- hint.Errorf("raise ulimit -n, and run podctl trace --attach again", "the trace has ended: %w", err):
+	default: // it ends already
 	}
 }
 
@@ -103,13 +103,13 @@ func (f *Frontend) Begin(ctx context.Context) error {
 		err := f.runtime.Watch(watch, f.swap)
 		watched <- err
 		if err != nil {
-			f.aside <- hint.Errorf("run podctl trace --attach again", "the trace has ended: %w", err)
+			f.failed <- hint.Errorf("run podctl trace --attach again", "the trace has ended: %w", err)
 		}
 	}()
 	go func() {
 		select {
 		case <-f.watchdog.Lost():
-			f.aside <- errors.New("the trace has ended: its watchdog has died or hangs, and nothing would undo it")
+			f.failed <- errors.New("the trace has ended: its watchdog has died or hangs, and nothing would undo it")
 		case <-watch.Done():
 		}
 	}()
@@ -176,12 +176,12 @@ func busyText(busy int) string {
 
 // End gives the runtime its place back, and closes the listener.
 func (f *Frontend) End() error {
-	steppedAside := f.unwatch()
+	failedBefore := f.unwatch()
 	err := f.swap.Undo()
 	if err == nil {
 		err = f.watchdog.Dismiss()
 	}
-	if !steppedAside { // it may have exited since the last look
+	if !failedBefore { // it may have exited since the last look
 		err = errors.Join(err, f.runtime.Exited())
 	}
 	time.Sleep(backlogTime)

@@ -85,7 +85,7 @@ func (r *Runtime) Create() (*Swap, *net.UnixListener, error) { return create(r.P
 // watchPause is how often Watch looks at the socket.
 const watchPause = 200 * time.Millisecond
 
-// Watch returns why the trace has to step aside: the runtime has exited, or somebody has
+// Watch returns why the trace has to end: the runtime has exited, or somebody has
 // replaced the socket. It returns nil when ctx ends.
 func (r *Runtime) Watch(ctx context.Context, s *Swap) error {
 	for ctx.Err() == nil {

@@ -6,5 +6,5 @@
 //	                         session ─► trace.Tracer ─► Printer
 //
 // A Frontend is a socket of the trace's own, or the runtime's (package attach). The trace ends with the command that it
-// runs, an interrupt, a time, an error of the output, or when the frontend has to step aside.
+// runs, an interrupt, a time, an error of the output, or a failure of the frontend.
 package tracing

@@ -52,17 +52,17 @@ func Connect(ctx context.Context, o daemon.ConnectOptions, say func(format strin
 	return t, nil
 }
 
-// learnTimeout bounds the list of the pods that exist: without it only pods that callers
+// listTimeout bounds the list of the pods that exist: without it only pods that callers
 // list or create have names.
-const learnTimeout = 2 * time.Second
+const listTimeout = 2 * time.Second
 
-// Learn adds the names of the pods that exist, and disconnects podctl itself.
-func (t *Runtime) Learn(ctx context.Context, log *slog.Logger, names *trace.Names) {
+// LearnPods adds the names of the pods that exist, and disconnects podctl itself.
+func (t *Runtime) LearnPods(ctx context.Context, log *slog.Logger, names *trace.Names) {
 	if t.client == nil {
 		return
 	}
 	defer t.client.Close()
-	ctx, cancel := context.WithTimeout(ctx, learnTimeout)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	pods, err := t.client.ListPods(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ type Frontend interface {
 	// closes the listener.
 	Begin(context.Context) error
 	End() error
-	// Aside receives why the trace has to end early; nil if nothing can cause that.
-	Aside() <-chan error
+	// Failed receives why the trace has to end early; nil if nothing can cause that.
+	Failed() <-chan error
 }
 
 // Socket is a Frontend of the trace's own.
@@ -141,5 +141,5 @@ func (*Socket) Begin(context.Context) error { return nil }
 // End implements Frontend.
 func (s *Socket) End() error { return errors.Join(s.Close(), s.removeDir()) }
 
-// Aside implements Frontend.
-func (*Socket) Aside() <-chan error { return nil }
+// Failed implements Frontend.
+func (*Socket) Failed() <-chan error { return nil }

@@ -72,7 +72,7 @@ var _ relay.Observer = (*session)(nil)
 // the names of the pods are known.
 func Run(ctx context.Context, o Options, runtime *Runtime, frontend func() (Frontend, error)) error {
 	s := &session{Options: &o, began: o.Now(), tracer: trace.Tracer{Secrets: o.Secrets}, failed: make(chan struct{})}
-	runtime.Learn(ctx, o.Log, &s.tracer.Names)
+	runtime.LearnPods(ctx, o.Log, &s.tracer.Names)
 	in, err := frontend()
 	if err != nil {
 		return errors.Join(err, o.Printer.Close())
@@ -84,8 +84,8 @@ func Run(ctx context.Context, o Options, runtime *Runtime, frontend func() (Fron
 		err = s.wait(ctx, in, runtime)
 	}
 	closed := in.End()
-	if in.Aside() != nil {
-		s.dismiss(ctx, r)
+	if in.Failed() != nil {
+		s.drain(ctx, r)
 	}
 	flush(r)
 	s.stop()
@@ -184,7 +184,7 @@ func (s *session) wait(ctx context.Context, in Frontend, runtime *Runtime) error
 				return nil
 			}
 			timeout = nil
-		case err := <-in.Aside():
+		case err := <-in.Failed():
 			return err
 		case <-s.failed:
 			child.kill()
@@ -233,28 +233,28 @@ func flush(r *relay.Relay) {
 }
 
 const (
-	// leaveTime is how long calls get that begin while the callers are asked to leave.
-	leaveTime = 300 * time.Millisecond
-	leavePoll = 50 * time.Millisecond
+	// drainTime is how long calls are waited for that begin while the callers are asked to disconnect.
+	drainTime = 300 * time.Millisecond
+	drainPoll = 50 * time.Millisecond
 )
 
-// dismiss asks the callers to leave, and waits for the calls in flight that end by themselves.
-func (s *session) dismiss(ctx context.Context, r *relay.Relay) {
+// drain asks the callers to disconnect, and waits for the calls in flight that end by themselves.
+func (s *session) drain(ctx context.Context, r *relay.Relay) {
 	r.GoAway()
-	began, told := s.Now(), false
+	began, reported := s.Now(), false
 	for r.Connections() > 0 {
 		flush(r)
 		unary := s.unaryInFlight()
-		if len(unary) == 0 && s.Now().Sub(began) >= leaveTime {
+		if len(unary) == 0 && s.Now().Sub(began) >= drainTime {
 			return
 		}
-		if !told && s.Now().Sub(began) >= time.Second {
-			told = true
+		if !reported && s.Now().Sub(began) >= time.Second {
+			reported = true
 			s.Say("detached; waiting for %s in flight, %s for %s already: another interrupt breaks them off",
 				plural.Of(len(unary), "call"), unary[0].Method, duration.HumanDuration(unary[0].Took))
 		}
 		select {
-		case <-time.After(leavePoll):
+		case <-time.After(drainPoll):
 		case <-s.Interrupts:
 			return
 		case <-ctx.Done():

@@ -29,7 +29,7 @@ type Waiter struct {
 	Now     func() time.Time
 	// Data returns what a Path is into.
 	Data func(context.Context, *view.Pod) (any, error)
-	// Ongoing reports whether an error is that of a runtime that is asked again.
+	// Ongoing reports whether the runtime is asked again after an error.
 	Ongoing func(error) bool
 	// Decided is called once for each target.
 	Decided func(*Target) error
@@ -168,7 +168,7 @@ func (w *Waiter) check(ctx context.Context) error {
 		if t.done {
 			continue
 		}
-		seen, err := w.see(ctx, t)
+		seen, err := w.collect(ctx, t)
 		if t.failed = err; err != nil {
 			continue // it may pass until the time is over
 		}
@@ -188,8 +188,8 @@ func (w *Waiter) current(t *Target) *view.Pod {
 	return w.Session.Pods[i]
 }
 
-// see collects what the condition is about.
-func (w *Waiter) see(ctx context.Context, t *Target) (seen Seen, err error) {
+// collect reads what the condition is about.
+func (w *Waiter) collect(ctx context.Context, t *Target) (seen Seen, err error) {
 	seen.Pod = w.current(t)
 	if seen.Pod == nil {
 		seen.Vanished = t.Container != nil
@@ -200,15 +200,15 @@ func (w *Waiter) see(ctx context.Context, t *Target) (seen Seen, err error) {
 	case Path:
 		seen.Data, err = w.Data(ctx, seen.Pod)
 	case Exited:
-		err = w.seeContainer(ctx, t, &seen)
+		err = w.collectContainer(ctx, t, &seen)
 	case PodCondition, Deleted:
 	}
 	return seen, err
 }
 
-// seeContainer finds the container by its id once it has been seen: a restart makes
+// collectContainer finds the container by its id once it has been seen: a restart makes
 // another one.
-func (w *Waiter) seeContainer(ctx context.Context, t *Target, seen *Seen) error {
+func (w *Waiter) collectContainer(ctx context.Context, t *Target, seen *Seen) error {
 	if t.Container == nil {
 		if found, err := target.Containers([]*view.Pod{t.Pod}, w.Query); err == nil && len(found) > 0 {
 			t.Container = found[0].Container

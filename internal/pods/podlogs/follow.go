@@ -20,8 +20,8 @@ type follower struct {
 	// seen are the ids of the containers whose logs are, or were, followed; ended
 	// those that have exited.
 	seen, ended map[string]bool
-	// gone is since when nothing is left that could write, zero before.
-	gone time.Time
+	// idleSince is since when no container can write, zero while one can.
+	idleSince time.Time
 	// silent: the runtime did not answer the last time.
 	silent bool
 }
@@ -100,13 +100,13 @@ func (f *follower) over(ctx context.Context) bool {
 	}
 	switch {
 	case alive:
-		f.gone = time.Time{}
+		f.idleSince = time.Time{}
 	case final:
 		return true
-	case f.gone.IsZero():
-		f.gone = f.Now()
+	case f.idleSince.IsZero():
+		f.idleSince = f.Now()
 	default:
-		return f.Now().Sub(f.gone) >= replaceTime
+		return f.Now().Sub(f.idleSince) >= replaceTime
 	}
 	return false
 }

@@ -35,7 +35,7 @@ func (s *Session) newServices(p host.Paths) *services.Manager {
 		o.Backend = services.NewHost(o.Range, s.resolvers, s.opts.Log)
 	}
 	runDir, own := filepath.Dir(p.Locks), control.Path(p.Locks, s.opts.Instance)
-	o.Others = func() (map[string]services.Process, error) {
+	o.Peers = func() (map[string]services.Process, error) {
 		clients, err := FindPeers(runDir, own)
 		all := map[string]services.Process{}
 		for socket, c := range clients {
@@ -134,7 +134,7 @@ func ReadServices(ctx context.Context, locks string) (all []services.Service, er
 	if i := slices.IndexFunc(views, func(v services.View) bool { return v.Serving }); i >= 0 {
 		views[0], views[i] = views[i], views[0]
 		// What a process said last that does not answer is in the table of the one that serves.
-		maps.DeleteFunc(failed, func(name string, _ error) bool { return !slices.Contains(views[0].Unheard, name) })
+		maps.DeleteFunc(failed, func(name string, _ error) bool { return !slices.Contains(views[0].Unanswered, name) })
 	}
 	seen := map[string]bool{}
 	for _, v := range views {

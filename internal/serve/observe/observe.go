@@ -60,22 +60,22 @@ type Options struct {
 // Run connects to the runtime, and calls watch with a session that has not been started; seen
 // is to be called for each event.
 func Run(ctx context.Context, o Options, watch func(s *plegstat.Session, seen func(plegstat.Event)) error) error {
-	shown := metrics.NewObserver(o.Now)
-	j := &joining{Options: o, observer: plegstat.Observers{o.Meter, shown}, operations: shown, disconnect: func() {}}
+	exporter := metrics.NewObserver(o.Now)
+	j := &connector{Options: o, observer: plegstat.Observers{o.Meter, exporter}, operations: exporter, disconnect: func() {}}
 	if o.Listen != "" {
 		l, err := net.Listen("tcp", o.Listen)
 		if err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
 		checks := []control.Check{{Name: "pleg", Runtime: true, Run: j.healthy}}
-		server := control.ServePublic(l, control.Public(checks, shown.Handler()), o.Log)
+		server := control.ServePublic(l, control.Public(checks, exporter.Handler()), o.Log)
 		defer func() { _ = server.Close() }() // the process ends anyway
-		shown.SetStateFunc(func() metrics.State {
+		exporter.SetStateFunc(func() metrics.State {
 			return metrics.State{Connecting: true, Unhealthy: j.healthy(), Calls: o.Calls.Unanswered()}
 		})
 	}
 	defer func() { j.disconnect() }()
-	if err := o.UntilInterrupted(ctx, j.join); err != nil {
+	if err := o.UntilInterrupted(ctx, j.connect); err != nil {
 		return err
 	}
 	session := j.session
@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options, watch func(s *plegstat.Session, seen fu
 		defer cancel()
 		scans.Go(func() { scanner.Run(scanning) })
 	}
-	shown.SetStateFunc(func() metrics.State { return o.state(session, scanner) })
+	exporter.SetStateFunc(func() metrics.State { return o.state(session, scanner) })
 	seen, stop := o.record(endpoint, paths)
 	defer stop()
 	watched := make(chan struct{})
@@ -134,38 +134,38 @@ func (o Options) record(endpoint cri.Endpoint, paths host.Paths) (seen func(pleg
 	}, func() { _ = recorded.Close() } // it returns no error
 }
 
-// joining is an observer that has not reached its runtime yet, or has.
-type joining struct {
+// connector connects to the runtime, until it answers.
+type connector struct {
 	Options
 	observer   pleg.Observer
 	operations cri.Observer
 	disconnect func()
 
 	mu      sync.Mutex
-	session *plegstat.Session // nil before it has joined
+	session *plegstat.Session // nil before it is connected
 	failure error             // of the last attempt
 }
 
-// JoinPause is the time between two attempts to reach the runtime.
-const JoinPause = 2 * time.Second
+// ConnectPause is the time between two attempts to reach the runtime.
+const ConnectPause = 2 * time.Second
 
-// errJoining is why an observer is not ready before its first attempt has ended.
-var errJoining = errors.New("not connected to the runtime yet")
+// errNotConnected is why an observer is not ready before its first attempt has ended.
+var errNotConnected = errors.New("not connected to the runtime yet")
 
 // healthy returns why the observer is not ready, nil if it is.
-func (j *joining) healthy() error {
+func (j *connector) healthy() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.session != nil {
 		return j.session.Healthy()
 	}
-	return cmp.Or(j.failure, errJoining)
+	return cmp.Or(j.failure, errNotConnected)
 }
 
-// join connects, again where metrics are served and the runtime does not answer, until ctx ends.
-func (j *joining) join(ctx context.Context) error {
+// connect connects, again where metrics are served and the runtime does not answer, until ctx ends.
+func (j *connector) connect(ctx context.Context) error {
 	for warned := false; ; warned = true {
-		session, err := j.open(ctx)
+		session, err := j.connectOnce(ctx)
 		j.mu.Lock()
 		j.session, j.failure = session, err
 		j.mu.Unlock()
@@ -173,14 +173,14 @@ func (j *joining) join(ctx context.Context) error {
 			return err
 		}
 		select {
-		case <-time.After(JoinPause):
+		case <-time.After(ConnectPause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (j *joining) open(ctx context.Context) (*plegstat.Session, error) {
+func (j *connector) connectOnce(ctx context.Context) (*plegstat.Session, error) {
 	client, disconnect, err := j.Connect(ctx, j.Calls, j.operations)
 	if err != nil {
 		return nil, err

@@ -116,7 +116,7 @@ func runProxy(ctx context.Context, e *shell.Env, o proxyOptions) error {
 	}
 	defer runtime.Close()
 	var names trace.Names
-	runtime.Learn(ctx, u.Log, &names)
+	runtime.LearnPods(ctx, u.Log, &names)
 	p, err := proxy.New(proxy.Options{Dial: runtime.Dial, CallerOf: relay.PeerOf, Now: e.Now, Fired: func(f *rules.Firing, c rules.Call) {
 		what := strings.TrimSpace(c.Method + " " + output.OneLine(c.Target.String()))
 		fmt.Fprintf(u.Out, "%s  %s  %s  rule %d, %s (firing %d)\n", output.Clock(e.Now()), output.OneLine(c.Caller.String()), what, f.Number, output.OneLine(f.Source), f.Count)

@@ -37,7 +37,7 @@ func Observe(ctx context.Context, e *shell.Env, o ObserveOptions) error {
 		Retries: func(err error, first bool) bool {
 			retries := shell.ExitCode(err) == shell.ExitUnreachable
 			if retries && first {
-				shell.PrintError(e.Errw, fmt.Errorf("the runtime is tried again every %s: %w", observe.JoinPause, err))
+				shell.PrintError(e.Errw, fmt.Errorf("the runtime is tried again every %s: %w", observe.ConnectPause, err))
 			}
 			return retries
 		},

@@ -34,9 +34,9 @@ const (
 	adoptionWait = 30 * time.Second
 )
 
-// others knows the last answer of each other podctl process: the pods of a suspended one run on, and so may
+// peers knows the last answer of each other podctl process: the pods of a suspended one run on, and so may
 // those of one that has exited. It is safe for concurrent use.
-type others struct {
+type peers struct {
 	// find returns the other processes that live, by their control sockets. own is that of this one.
 	find func() (map[string]Process, error)
 	own  string
@@ -47,11 +47,11 @@ type others struct {
 	slots chan struct{}
 
 	mu    sync.Mutex
-	known map[string]*other
+	known map[string]*peer
 }
 
-// other is one process. What is exported is in the state file.
-type other struct {
+// peer is one process. What is exported is in the state file.
+type peer struct {
 	Name string `json:"name"`
 	// Last is its answer at the time At, which is zero before the first.
 	Last View      `json:"last"`
@@ -63,13 +63,13 @@ type other struct {
 	silent, exited bool
 }
 
-func newOthers(o Options) *others {
-	return &others{find: o.Others, own: o.Socket, running: o.Running, log: o.Log, slots: make(chan struct{}, askAtOnce), known: map[string]*other{}}
+func newPeers(o Options) *peers {
+	return &peers{find: o.Peers, own: o.Socket, running: o.Running, log: o.Log, slots: make(chan struct{}, askAtOnce), known: map[string]*peer{}}
 }
 
 // ask asks all processes, and forgets those of other runtimes that have exited: whether their pods run is not
 // known. It returns before those have answered that did not answer the last time.
-func (o *others) ask(ctx context.Context) {
+func (o *peers) ask(ctx context.Context) {
 	found, err := o.find()
 	if err != nil {
 		o.log.Warn("other podctl processes are not found: their Services are those of their last answers", "err", err)
@@ -83,11 +83,11 @@ func (o *others) ask(ctx context.Context) {
 			}
 		}
 	}
-	var waits []*other
+	var waits []*peer
 	for key, p := range found {
 		k := o.known[key]
 		if k == nil {
-			k = &other{Name: p.Name}
+			k = &peer{Name: p.Name}
 			o.known[key] = k
 		}
 		k.exited = false
@@ -117,7 +117,7 @@ func (o *others) ask(ctx context.Context) {
 	}
 }
 
-func (o *others) askOne(ctx context.Context, k *other, p Process) {
+func (o *peers) askOne(ctx context.Context, k *peer, p Process) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var v View
@@ -147,14 +147,14 @@ func (v View) withoutNil() View {
 	return v
 }
 
-func (k *other) stale() string {
+func (k *peer) stale() string {
 	return fmt.Sprintf("podctl %q does not answer: what it said at %s counts", k.Name, k.At.Format(time.TimeOnly))
 }
 
 // inputs returns what the processes contribute, own first, and views the last answers of those that live, and
 // who has never answered. What a process said that does not answer is stale. Of one that has exited the pods
 // count that run and that no other process has, and while there is one its Services of which no other process has one.
-func (o *others) inputs(own Input) (all []Input, views []View, unheard []string) {
+func (o *peers) inputs(own Input) (all []Input, views []View, unanswered []string) {
 	all = []Input{own}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,7 +162,7 @@ func (o *others) inputs(own Input) (all []Input, views []View, unheard []string)
 		switch k := o.known[key]; {
 		case k.exited:
 		case k.At.IsZero():
-			unheard = append(unheard, k.Name)
+			unanswered = append(unanswered, k.Name)
 		default:
 			v := k.Last
 			if k.silent {
@@ -185,7 +185,7 @@ func (o *others) inputs(own Input) (all []Input, views []View, unheard []string)
 			}
 		}
 	}
-	return all, views, unheard
+	return all, views, unanswered
 }
 
 // without returns the input without the Services that others have, and the pods of which they have an address.

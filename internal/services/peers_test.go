@@ -88,11 +88,11 @@ func TestProcessesAreAskedAtTheSameTime(t *testing.T) {
 				return View{}, nil
 			}}
 		}
-		o := newOthers(Options{Others: func() (map[string]Process, error) { return living, nil }, Running: func() map[types.UID]bool { return nil }})
+		o := newPeers(Options{Peers: func() (map[string]Process, error) { return living, nil }, Running: func() map[types.UID]bool { return nil }})
 		begin := time.Now()
 		o.ask(t.Context())
-		_, views, unheard := o.inputs(Input{})
-		if d := time.Since(begin); len(views) != len(living) || len(unheard) != 0 || d != 200*time.Millisecond || most != askAtOnce {
+		_, views, unanswered := o.inputs(Input{})
+		if d := time.Since(begin); len(views) != len(living) || len(unanswered) != 0 || d != 200*time.Millisecond || most != askAtOnce {
 			t.Errorf("%d answers after %v, at most %d at a time", len(views), d, most)
 		}
 	})
@@ -108,8 +108,8 @@ func TestServerThatDoesNotAnswerMayServe(t *testing.T) {
 		go m.Run(ctx)
 		m.Set(ctx, "a", objectsOf(service("web")))
 		time.Sleep(3 * period)
-		if v := m.View(); !strings.Contains(v.Problem, `perhaps by podctl "db", which does not answer`) || !slices.Equal(v.Unheard, []string{"db"}) {
-			t.Errorf("problem %q, not heard %v", v.Problem, v.Unheard)
+		if v := m.View(); !strings.Contains(v.Problem, `perhaps by podctl "db", which does not answer`) || !slices.Equal(v.Unanswered, []string{"db"}) {
+			t.Errorf("problem %q, not heard %v", v.Problem, v.Unanswered)
 		}
 		cancel()
 	})

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// whyNone says why no endpoint of a Service is ready.
-func whyNone(s *v1.Service, endpoints []Endpoint, pods []*v1.Pod) string {
+// whyNoEndpoints says why no endpoint of a Service is ready.
+func whyNoEndpoints(s *v1.Service, endpoints []Endpoint, pods []*v1.Pod) string {
 	if len(endpoints) > 0 {
 		var names []string
 		for _, e := range endpoints {
 			names = append(names, cmp.Or(e.Pod, e.Address))
 		}
-		return "not ready: " + some(names)
+		return "not ready: " + firstNames(names)
 	}
 	if len(s.Spec.Selector) == 0 {
 		return "no selector, and no EndpointSlice with the label " + discoveryv1.LabelServiceName + "=" + s.Name
@@ -51,17 +51,17 @@ func whyNone(s *v1.Service, endpoints []Endpoint, pods []*v1.Pod) string {
 	selector := labels.SelectorFromSet(s.Spec.Selector).String()
 	switch {
 	case len(selected) > 0:
-		return "without an address: " + some(selected)
+		return "without an address: " + firstNames(selected)
 	case len(elsewhere) > 0:
-		return fmt.Sprintf("no pod of the namespace has %s, but %s", selector, some(elsewhere))
+		return fmt.Sprintf("no pod of the namespace has %s, but %s", selector, firstNames(elsewhere))
 	case near != "":
 		return fmt.Sprintf("no pod has %s: %s", selector, near)
 	}
 	return "no pod has " + selector
 }
 
-// some names at most three.
-func some(names []string) string {
+// firstNames lists at most three.
+func firstNames(names []string) string {
 	if len(names) > 3 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 	}
