@@ -141,7 +141,7 @@ func TestStopSaysOnATerminalWhatIsWaitedFor(t *testing.T) {
 			t.Errorf("said %q, want %q", said, want)
 		}
 		stop.ends(0, 30*time.Second)
-		w.ran(0, 2*time.Second, "stop", "web") // too soon to say anything
+		w.ran(0, 2*time.Second, "stop", "web")  // too soon to say anything
 		c.ends(shell.ExitFailed, 5*time.Second) // none of its pods is to run
 	})
 }

@@ -11,11 +11,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Domain is the cluster's, below which the names of Services and pods are.
-const Domain = "cluster.local"
-
 const (
-	clusterDomain = Domain + "."
+	// clusterDomain is the cluster's domain, below which the names of Services and pods are.
+	clusterDomain = "cluster.local."
 	// recordTTL is in seconds: CoreDNS's own for Services.
 	recordTTL = 5
 	// schemaVersion is that of https://github.com/kubernetes/dns/blob/master/docs/specification.md.
@@ -33,7 +31,7 @@ type Zone struct {
 	in    netip.Prefix
 }
 
-// PodAddress is what names take of a pod: where it is, and whence it asks.
+// PodAddress is what a Zone needs of a pod: the namespace of its name, and the address from which it asks.
 type PodAddress struct {
 	Namespace string
 	Address   string // "" before it has one

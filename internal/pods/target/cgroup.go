@@ -10,14 +10,14 @@ import (
 	"github.com/podctl/podctl/internal/sys/hint"
 )
 
-// Groups are the cgroups of pods by path: those that hold a container of the pod. The UID in the name
+// podCgroups are the cgroups of pods by path: those that hold a container of the pod. The UID in the name
 // of a cgroup is no proof: another runtime may have a pod of the same manifest, and a container names
 // cgroups below its own as it likes.
-type Groups map[string]*view.Pod
+type podCgroups map[string]*view.Pod
 
-// GroupsOf returns the cgroups of the pods in a tree.
-func GroupsOf(all []*view.Pod, tree *cgroup.Tree) Groups {
-	groups := Groups{}
+// podCgroupsOf returns the cgroups of the pods in a tree.
+func podCgroupsOf(all []*view.Pod, tree *cgroup.Tree) podCgroups {
+	groups := podCgroups{}
 	for _, p := range all {
 		for id := range p.Runtime.IDs() {
 			group := path.Dir(tree.Container(id))
@@ -35,8 +35,8 @@ func GroupsOf(all []*view.Pod, tree *cgroup.Tree) Groups {
 	return groups
 }
 
-// OfCgroup returns the pod of a cgroup, and the container if it is one's.
-func OfCgroup(all []*view.Pod, groups Groups, name string) (Target, error) {
+// findByCgroup returns the pod of a cgroup, and the container if it is one's.
+func findByCgroup(all []*view.Pod, groups podCgroups, name string) (Target, error) {
 	below, isFile := strings.CutPrefix(name, cgroup.Mounts)
 	names := []string{below}
 	if _, hierarchy, v1 := strings.Cut(strings.TrimPrefix(below, "/"), "/"); isFile && v1 {
@@ -58,7 +58,7 @@ func OfCgroup(all []*view.Pod, groups Groups, name string) (Target, error) {
 // The outermost id decides, since a container may make cgroups of any name below its own: one that
 // the runtime does not have is of another runtime's container. A path without an id is of the pod
 // whose cgroup it is in.
-func inCgroup(all []*view.Pod, groups Groups, name string) (Target, bool) {
+func inCgroup(all []*view.Pod, groups podCgroups, name string) (Target, bool) {
 	var pod *view.Pod
 	at := ""
 	for part := range strings.SplitSeq(strings.TrimPrefix(name, "/"), "/") {

@@ -126,7 +126,7 @@ func (q Query) attempt(p *view.Pod, name string) (*pod.Container, error) {
 		if c := previous(p, attempts); c != nil {
 			return c, nil
 		}
-		return nil, PreviousNotFound(p, attempts[0])
+		return nil, previousNotFound(p, attempts[0])
 	case q.Attempt == nil:
 		return attempts[0], nil
 	}

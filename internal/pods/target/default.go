@@ -57,9 +57,9 @@ func specNames(p *view.Pod) []string {
 	return names
 }
 
-// NeedsSpec reports whether the default container depends on the pod's spec and the spec is
+// needsSpec reports whether the default container depends on the pod's spec and the spec is
 // not known: Object is nil.
-func NeedsSpec(t Target) bool { return len(t.DefaultedFrom) > 0 && t.Pod.Object == nil }
+func needsSpec(t Target) bool { return len(t.DefaultedFrom) > 0 && t.Pod.Object == nil }
 
 // defaultContainer returns one of the names, and whether an annotation names it.
 func defaultContainer(p *view.Pod, names []string) (name string, byAnnotation bool) {
@@ -104,13 +104,13 @@ func waits(p *view.Pod, name string) bool {
 	return i >= 0 && all[i].State.Waiting != nil
 }
 
-// NeedsStatus reports whether it depends on the pod's status which attempt of the target's
+// needsStatus reports whether it depends on the pod's status which attempt of the target's
 // container is the previous one: the newest has exited, and the status is not known.
-func NeedsStatus(t Target) bool {
+func needsStatus(t Target) bool {
 	return t.Pod.Object == nil && t.Container != nil && isExited(Attempts(t.Pod, t.Container.Name)[0])
 }
 
-// PreviousNotFound returns the error for a container without a previous attempt.
-func PreviousNotFound(p *view.Pod, newest *pod.Container) error {
+// previousNotFound returns the error for a container without a previous attempt.
+func previousNotFound(p *view.Pod, newest *pod.Container) error {
 	return &AttemptNotFoundError{Pod: p.DisplayName(), Container: newest.Name, Previous: true, Exited: isExited(newest)}
 }

@@ -31,7 +31,7 @@ type Locator struct {
 	// Server is the PID of the runtime's process, 0 if that is not known.
 	Server int
 	// groups are read for the first property that they decide.
-	groups Groups
+	groups podCgroups
 }
 
 // InvalidError is a property of a form that names nothing.
@@ -53,19 +53,19 @@ func (l *Locator) Find(ctx context.Context, p Property) ([]Target, error) {
 	case ByPort:
 		return l.byPort(ctx, p.Value)
 	case ByCgroup:
-		return one(OfCgroup(l.Pods, l.podGroups(), p.Value))
+		return one(findByCgroup(l.Pods, l.podGroups(), p.Value))
 	case ByContainer:
-		return one(OfContainerID(l.Pods, p.Value))
+		return one(findByContainerID(l.Pods, p.Value))
 	}
 	return nil, fmt.Errorf("%s: unknown property", p)
 }
 
 // podGroups returns the cgroups of the pods; none where they cannot be read, so that a pod is found by
 // the ids of its containers alone.
-func (l *Locator) podGroups() Groups {
+func (l *Locator) podGroups() podCgroups {
 	if l.groups == nil && l.HostUnknown == nil {
 		if tree, err := cgroup.Scan(l.Cgroups); err == nil {
-			l.groups = GroupsOf(l.Pods, tree)
+			l.groups = podCgroupsOf(l.Pods, tree)
 		}
 	}
 	return l.groups
@@ -83,15 +83,15 @@ func (l *Locator) byPID(text string) (t Target, err error) {
 	case err != nil:
 		return t, err
 	}
-	return OfPID(l.Pods, l.podGroups(), lineage)
+	return findByPID(l.Pods, l.podGroups(), lineage)
 }
 
 // maxLineage is how many parents of a process are read.
 const maxLineage = 64
 
 // lineage reads a process and its parents but the first of all.
-func (l *Locator) lineage(pid int) (Lineage, error) {
-	var all Lineage
+func (l *Locator) lineage(pid int) (ancestry, error) {
+	var all ancestry
 	for len(all) < maxLineage && (pid > 1 || len(all) == 0) {
 		p, err := l.Procs.Read(pid)
 		if err != nil {
@@ -127,7 +127,7 @@ func (l *Locator) onHost() int {
 }
 
 func (l *Locator) byIP(ctx context.Context, text string) (t Target, err error) {
-	ip, err := ParseIP(text)
+	ip, err := parseIP(text)
 	if err != nil {
 		return t, &InvalidError{"ip:" + text + " is not an IP address"}
 	}
@@ -152,7 +152,7 @@ func (l *Locator) byIP(ctx context.Context, text string) (t Target, err error) {
 			node = append(node, prefix.Addr().Unmap())
 		}
 	}
-	t, err = OfIP(pods, node, ip)
+	t, err = findByIP(pods, node, ip)
 	return t, unlessRead(err, unread)
 }
 
@@ -165,12 +165,12 @@ func unlessRead(err error, unread []error) error {
 }
 
 func (l *Locator) byPort(ctx context.Context, text string) ([]Target, error) {
-	port, err := ParsePort(text)
+	port, err := parsePort(text)
 	if err != nil {
 		return nil, &InvalidError{fmt.Sprintf("port:%s: %v", text, err)}
 	}
 	ready := slices.DeleteFunc(slices.Clone(l.Pods), func(p *view.Pod) bool { return !p.SandboxReady() })
-	mapped := make([]Mapped, len(ready))
+	mapped := make([]mappedPod, len(ready))
 	var unread []error
 	for i, err := range cri.ReadEach(ctx, len(ready), func(ctx context.Context, i int) (err error) {
 		mapped[i].Pod = ready[i]
@@ -181,26 +181,26 @@ func (l *Locator) byPort(ctx context.Context, text string) ([]Target, error) {
 			unread = append(unread, fmt.Errorf("pod %s is not read: %w", ready[i].DisplayName(), err))
 		}
 	}
-	if found := OfMappedPort(mapped, port); len(found) > 0 {
+	if found := findByMappedPort(mapped, port); len(found) > 0 {
 		return found, nil
 	}
 	listeners, err := l.listeners(port)
 	if err != nil {
 		return nil, err
 	}
-	found, err := OfListeners(l.Pods, l.podGroups(), port, listeners)
+	found, err := findByListeners(l.Pods, l.podGroups(), port, listeners)
 	return found, unlessRead(err, unread)
 }
 
 // listeners returns the processes that listen on a port of the host.
-func (l *Locator) listeners(port Port) ([]Lineage, error) {
+func (l *Locator) listeners(port Port) ([]ancestry, error) {
 	if l.HostUnknown != nil {
 		return nil, fmt.Errorf("processes that listen: %w", l.HostUnknown)
 	}
 	pids, err := l.Procs.Listening(l.onHost(), func(s proc.Listener) bool {
 		return int32(s.Port) == port.Number && (port.Protocol == "" || port.Protocol == v1.Protocol(s.Protocol))
 	})
-	var found []Lineage
+	var found []ancestry
 	for _, pid := range pids {
 		if lineage, err := l.lineage(pid); err == nil {
 			found = append(found, lineage)

@@ -156,14 +156,14 @@ func TestPropertiesOfTwinsOnTwoRuntimes(t *testing.T) {
 		{Process{Cgroups: []string{other}}, ""},
 		{Process{Cgroups: []string{"/system.slice"}, Shim: true, Args: []string{"-id", otherID}}, ""},
 	} {
-		of, pidErr := OfPID(l.Pods, l.podGroups(), Lineage{c.process})
-		at, err := OfListeners(l.Pods, l.podGroups(), Port{Number: 80}, []Lineage{{c.process}})
+		of, pidErr := findByPID(l.Pods, l.podGroups(), ancestry{c.process})
+		at, err := findByListeners(l.Pods, l.podGroups(), Port{Number: 80}, []ancestry{{c.process}})
 		if (pidErr == nil) != (c.want != "") || (err == nil) != (c.want != "") || c.want != "" && (of.DisplayName() != c.want || at[0].DisplayName() != c.want) {
 			t.Errorf("%v: by pid %v, %v; by port %v, %v; want %q", c.process, of, pidErr, at, err, c.want)
 		}
 	}
 	// The addresses of a pod are those that its runtime reports, whatever its UID.
-	if got, err := OfIP([]Addresses{{Pod: l.Pods[0], IPs: []string{"10.88.0.2"}}}, nil, netip.MustParseAddr("10.88.1.2")); err == nil {
+	if got, err := findByIP([]Addresses{{Pod: l.Pods[0], IPs: []string{"10.88.0.2"}}}, nil, netip.MustParseAddr("10.88.1.2")); err == nil {
 		t.Errorf("by the address of the other one: %v", got)
 	}
 	// Of two pods of one UID in one runtime the cgroup is of neither.
@@ -173,7 +173,7 @@ func TestPropertiesOfTwinsOnTwoRuntimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree, err := cgroup.Scan(l.Cgroups)
-	if groups := GroupsOf(append(l.Pods, twin), tree); err != nil || len(groups) != 0 {
+	if groups := podCgroupsOf(append(l.Pods, twin), tree); err != nil || len(groups) != 0 {
 		t.Errorf("of two pods: %v, %v", groups, err)
 	}
 }

@@ -22,20 +22,20 @@ type Addresses struct {
 	HostNetwork bool
 }
 
-// ParseIP reads an address in any spelling. An IPv4 address that is mapped to IPv6 is the
+// parseIP reads an address in any spelling. An IPv4 address that is mapped to IPv6 is the
 // same one.
-func ParseIP(text string) (netip.Addr, error) {
+func parseIP(text string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(strings.Trim(text, "[]"))
 	return addr.Unmap().WithZone(""), err
 }
 
-// OfIP returns the pod that has an address. node are the addresses of the node, which its
+// findByIP returns the pod that has an address. node are the addresses of the node, which its
 // pods with hostNetwork share.
-func OfIP(pods []Addresses, node []netip.Addr, ip netip.Addr) (Target, error) {
+func findByIP(pods []Addresses, node []netip.Addr, ip netip.Addr) (Target, error) {
 	var found []*view.Pod
 	var sharing []string
 	for _, p := range pods {
-		has := func(text string) bool { other, err := ParseIP(text); return err == nil && other == ip }
+		has := func(text string) bool { other, err := parseIP(text); return err == nil && other == ip }
 		switch {
 		case p.HostNetwork:
 			sharing = append(sharing, p.Pod.CLIName())
@@ -63,8 +63,8 @@ type Port struct {
 	Protocol v1.Protocol
 }
 
-// ParsePort reads NUMBER or NUMBER/PROTOCOL.
-func ParsePort(text string) (Port, error) {
+// parsePort reads NUMBER or NUMBER/PROTOCOL.
+func parsePort(text string) (Port, error) {
 	number, protocol, given := strings.Cut(text, "/")
 	n, err := strconv.ParseUint(number, 10, 16)
 	p := Port{int32(n), v1.Protocol(strings.ToUpper(protocol))}
@@ -81,15 +81,15 @@ func (p Port) String() string {
 	return fmt.Sprintf("%d/%s", p.Number, p.Protocol)
 }
 
-// Mapped are the host ports that the runtime forwards to a pod.
-type Mapped struct {
+// mappedPod are the host ports that the runtime forwards to a pod.
+type mappedPod struct {
 	Pod   *view.Pod
 	Ports []v1.ContainerPort
 }
 
-// OfMappedPort returns the pods to which the runtime forwards a host port: several if they
+// findByMappedPort returns the pods to which the runtime forwards a host port: several if they
 // have it with another protocol or address.
-func OfMappedPort(pods []Mapped, port Port) []Target {
+func findByMappedPort(pods []mappedPod, port Port) []Target {
 	var found []Target
 	for _, p := range pods {
 		if slices.ContainsFunc(p.Ports, func(m v1.ContainerPort) bool {
@@ -101,16 +101,16 @@ func OfMappedPort(pods []Mapped, port Port) []Target {
 	return found
 }
 
-// OfListeners returns the pods and containers of the processes that listen on a port of the
+// findByListeners returns the pods and containers of the processes that listen on a port of the
 // node, each once.
-func OfListeners(all []*view.Pod, groups Groups, port Port, listeners []Lineage) ([]Target, error) {
+func findByListeners(all []*view.Pod, groups podCgroups, port Port, listeners []ancestry) ([]Target, error) {
 	if len(listeners) == 0 {
 		return nil, hint.Errorf("podctl pods lists the pods of the runtime", "no pod has the host port %s, and no process is seen that listens on it", port)
 	}
 	var found []Target
 	var errs []error
 	for _, l := range listeners {
-		t, err := OfPID(all, groups, l)
+		t, err := findByPID(all, groups, l)
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("port %s: %w", port, err))

@@ -49,8 +49,8 @@ func TestPreviousIsLastTermination(t *testing.T) {
 			t.Errorf("%s: %s:\n got %s\nwant %s", c.rule, c.attempts, got, c.want)
 		}
 		needs := c.status == nil && strings.HasSuffix(c.attempts, "-")
-		if found, _ := One([]*view.Pod{p}, Query{Words: []string{"web"}}); NeedsStatus(found) != needs {
-			t.Errorf("%s: %s: NeedsStatus is %t", c.rule, c.attempts, !needs)
+		if found, _ := One([]*view.Pod{p}, Query{Words: []string{"web"}}); needsStatus(found) != needs {
+			t.Errorf("%s: %s: needsStatus is %t", c.rule, c.attempts, !needs)
 		}
 	}
 }

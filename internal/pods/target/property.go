@@ -54,12 +54,12 @@ type Process struct {
 	Cgroups []string
 }
 
-// Lineage is a process, its parent, and so on.
-type Lineage []Process
+// ancestry is a process, its parent, and so on.
+type ancestry []Process
 
-// OfPID returns the pod of a process, and the container if it is one's: by its cgroup, or
+// findByPID returns the pod of a process, and the container if it is one's: by its cgroup, or
 // because it is a shim; else that of the nearest parent which has one.
-func OfPID(all []*view.Pod, groups Groups, lineage Lineage) (Target, error) {
+func findByPID(all []*view.Pod, groups podCgroups, lineage ancestry) (Target, error) {
 	for _, p := range lineage {
 		for _, cgroup := range p.Cgroups {
 			if t, found := inCgroup(all, groups, cgroup); found {
@@ -105,9 +105,9 @@ func withIDIn(p *view.Pod, id string) (Target, bool) {
 	return Target{Pod: p}, slices.ContainsFunc(p.ListedSandboxes(), func(s *pod.Sandbox) bool { return s.ID == id })
 }
 
-// OfContainerID returns the container whose id begins so, or the pod of such a sandbox. An id
+// findByContainerID returns the container whose id begins so, or the pod of such a sandbox. An id
 // may have the name of its runtime before it, as in the status of a pod.
-func OfContainerID(all []*view.Pod, id string) (Target, error) {
+func findByContainerID(all []*view.Pod, id string) (Target, error) {
 	if _, after, scheme := strings.Cut(id, "://"); scheme {
 		id = after
 	}

@@ -47,7 +47,7 @@ func TestPodOfCgroup(t *testing.T) {
 		return "cgroup " + path + " is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one"
 	}
 	all := located()
-	groups := Groups{slice: all[0], "/podctl-a1/burstable/pod" + webUID: all[0]}
+	groups := podCgroups{slice: all[0], "/podctl-a1/burstable/pod" + webUID: all[0]}
 	for path, want := range map[string]string{
 		slice: "default/web",
 		slice + "/cri-containerd-" + appID + ".scope":                                             "default/web/app#1",
@@ -66,7 +66,7 @@ func TestPodOfCgroup(t *testing.T) {
 		"/user.slice/user-0.slice/session-web.scope":         none("/user.slice/user-0.slice/session-web.scope"),
 		"": none(""),
 	} {
-		if got := text(OfCgroup(all, groups, path)); got != want {
+		if got := text(findByCgroup(all, groups, path)); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", path, got, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestPodOfCgroup(t *testing.T) {
 		"/kubepods/pod" + webUID, "/../../kubepods/pod" + webUID, "/kubepods/podweb", "/k/pod" + webUID + "/" + strings.Repeat("9f", 32),
 		slice + "/crio-" + strings.Repeat("9f", 32) + ".scope",
 	} {
-		if got := text(OfCgroup(all, groups, path)); got != none(path) {
+		if got := text(findByCgroup(all, groups, path)); got != none(path) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
@@ -87,19 +87,19 @@ func TestPodOfPID(t *testing.T) {
 	init := Process{PID: 1, Comm: "systemd", Cgroups: []string{"/init.scope"}}
 	for _, c := range []struct {
 		rule, want string
-		lineage    Lineage
+		lineage    ancestry
 	}{
-		{"by its cgroup", "default/web/app#1", Lineage{{PID: 9, Comm: "nginx", Cgroups: []string{"/", "/kubepods/pod" + webUID + "/" + appID}}, shim, init}},
-		{"the process of the sandbox", "default/web", Lineage{{PID: 9, Comm: "pause", Cgroups: []string{"/k8s.io/" + boxID}}, shim, init}},
-		{"a shim", "default/web", Lineage{shim, init}},
-		{"conmon, of its container", "default/web", Lineage{conmon, init}},
-		{"runc below a shim", "default/web", Lineage{{PID: 60, Comm: "runc", Cgroups: shim.Cgroups}, shim, init}},
-		{"a child that has left the cgroup", "kube/dns/dns#0", Lineage{{PID: 61, Comm: "sh", Cgroups: []string{"/"}}, {PID: 62, Comm: "dns", Cgroups: []string{"/k8s.io/" + dnsID}}}},
+		{"by its cgroup", "default/web/app#1", ancestry{{PID: 9, Comm: "nginx", Cgroups: []string{"/", "/kubepods/pod" + webUID + "/" + appID}}, shim, init}},
+		{"the process of the sandbox", "default/web", ancestry{{PID: 9, Comm: "pause", Cgroups: []string{"/k8s.io/" + boxID}}, shim, init}},
+		{"a shim", "default/web", ancestry{shim, init}},
+		{"conmon, of its container", "default/web", ancestry{conmon, init}},
+		{"runc below a shim", "default/web", ancestry{{PID: 60, Comm: "runc", Cgroups: shim.Cgroups}, shim, init}},
+		{"a child that has left the cgroup", "kube/dns/dns#0", ancestry{{PID: 61, Comm: "sh", Cgroups: []string{"/"}}, {PID: 62, Comm: "dns", Cgroups: []string{"/k8s.io/" + dnsID}}}},
 		{"no other process is named by its arguments", "process 70 (crictl) is of no pod of this runtime: its cgroup is /user.slice | podctl pods lists the pods of the runtime; -r names another one",
-			Lineage{{PID: 70, Comm: "crictl", Args: []string{"exec", appID}, Cgroups: []string{"/user.slice"}}, init}},
-		{"of no cgroup that is known", "process 2 (kthreadd) is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one", Lineage{{PID: 2, Comm: "kthreadd"}}},
+			ancestry{{PID: 70, Comm: "crictl", Args: []string{"exec", appID}, Cgroups: []string{"/user.slice"}}, init}},
+		{"of no cgroup that is known", "process 2 (kthreadd) is of no pod of this runtime | podctl pods lists the pods of the runtime; -r names another one", ancestry{{PID: 2, Comm: "kthreadd"}}},
 	} {
-		if got := text(OfPID(located(), nil, c.lineage)); got != c.want {
+		if got := text(findByPID(located(), nil, c.lineage)); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.rule, got, c.want)
 		}
 	}
@@ -116,34 +116,34 @@ func TestPodOfIP(t *testing.T) {
 		"192.0.2.2":    "192.0.2.2 is an address of the node, which its pods with hostNetwork share: kube/dns | port:PORT is the pod that listens on a port",
 		"fe80::1%eth0": "fe80::1 is an address of the node, which its pods with hostNetwork share: kube/dns | port:PORT is the pod that listens on a port",
 	} {
-		addr, err := ParseIP(ip)
+		addr, err := parseIP(ip)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := text(OfIP(pods, node, addr)); got != want {
+		if got := text(findByIP(pods, node, addr)); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", ip, got, want)
 		}
 	}
-	if got := text(OfIP(pods[:1], node, node[0])); got != "192.0.2.2 is an address of the node, and of no pod" {
+	if got := text(findByIP(pods[:1], node, node[0])); got != "192.0.2.2 is an address of the node, and of no pod" {
 		t.Error(got)
 	}
 }
 
 func TestPodsOfPort(t *testing.T) {
 	all := located()
-	mapped := []Mapped{
+	mapped := []mappedPod{
 		{all[0], []v1.ContainerPort{{HostPort: 8080, ContainerPort: 80, Protocol: v1.ProtocolTCP}, {HostPort: 53, Protocol: v1.ProtocolUDP}}},
 		{all[1], []v1.ContainerPort{{HostPort: 53}, {ContainerPort: 8080}}},
 	}
 	for word, want := range map[string]string{
 		"8080": "default/web", "8080/tcp": "default/web", "8080/UDP": "", "53": "default/web kube/dns", "53/tcp": "kube/dns", "53/udp": "default/web", "80": "",
 	} {
-		port, err := ParsePort(word)
+		port, err := parsePort(word)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, found := range OfMappedPort(mapped, port) {
+		for _, found := range findByMappedPort(mapped, port) {
 			got = append(got, text(found, nil))
 		}
 		if strings.Join(got, " ") != want {
@@ -151,25 +151,25 @@ func TestPodsOfPort(t *testing.T) {
 		}
 	}
 	for _, word := range []string{"", "0", "65536", "-1", "http", "80/icmp", "80/"} {
-		if _, err := ParsePort(word); err == nil {
+		if _, err := parsePort(word); err == nil {
 			t.Errorf("%q is a port", word)
 		}
 	}
 }
 
 func TestPodsOfListeners(t *testing.T) {
-	web, dns := Lineage{{PID: 9, Comm: "nginx", Cgroups: []string{"/k8s.io/" + appID}}}, Lineage{{PID: 10, Comm: "dns", Cgroups: []string{"/k8s.io/" + dnsID}}}
-	sshd := Lineage{{PID: 11, Comm: "sshd", Cgroups: []string{"/system.slice/ssh.service"}}}
+	web, dns := ancestry{{PID: 9, Comm: "nginx", Cgroups: []string{"/k8s.io/" + appID}}}, ancestry{{PID: 10, Comm: "dns", Cgroups: []string{"/k8s.io/" + dnsID}}}
+	sshd := ancestry{{PID: 11, Comm: "sshd", Cgroups: []string{"/system.slice/ssh.service"}}}
 	for _, c := range []struct {
-		listeners []Lineage
+		listeners []ancestry
 		want      string
 	}{
-		{[]Lineage{web, web}, "default/web/app"},
-		{[]Lineage{dns, sshd, web}, "kube/dns/dns default/web/app"},
-		{[]Lineage{sshd}, "port 53: process 11 (sshd) is of no pod of this runtime: its cgroup is /system.slice/ssh.service"},
+		{[]ancestry{web, web}, "default/web/app"},
+		{[]ancestry{dns, sshd, web}, "kube/dns/dns default/web/app"},
+		{[]ancestry{sshd}, "port 53: process 11 (sshd) is of no pod of this runtime: its cgroup is /system.slice/ssh.service"},
 		{nil, "no pod has the host port 53, and no process is seen that listens on it | podctl pods lists the pods of the runtime"},
 	} {
-		found, err := OfListeners(located(), nil, Port{Number: 53}, c.listeners)
+		found, err := findByListeners(located(), nil, Port{Number: 53}, c.listeners)
 		var names []string
 		for _, f := range found {
 			names = append(names, f.DisplayName())
@@ -189,7 +189,7 @@ func TestContainerOfID(t *testing.T) {
 		"1b1b":   "container:1b1b: an id of 6 characters at least is needed",
 		"ffffff": "no container has an id that begins with ffffff | podctl ps -a lists the containers of the runtime",
 	} {
-		if got := text(OfContainerID(twin, id)); got != want {
+		if got := text(findByContainerID(twin, id)); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", id, got, want)
 		}
 	}

@@ -89,7 +89,7 @@ func (s *Session) Find(ctx context.Context, q Query) (Target, error) {
 // one of the same name or one of the namespace default.
 func (s *Session) settled(q Query, found ...Target) bool {
 	return !slices.ContainsFunc(found, func(t Target) bool {
-		return NeedsSpec(t) || q.Previous && NeedsStatus(t) || q.Namespace == "" && t.Pod.Namespace != v1.NamespaceDefault ||
+		return needsSpec(t) || q.Previous && needsStatus(t) || q.Namespace == "" && t.Pod.Namespace != v1.NamespaceDefault ||
 			slices.ContainsFunc(s.Pods, func(o *view.Pod) bool {
 				return o != t.Pod && o.Name == t.Pod.Name && o.Namespace == t.Pod.Namespace
 			})
@@ -99,7 +99,7 @@ func (s *Session) settled(q Query, found ...Target) bool {
 // One returns the container that a query names among the listed ones, see One.
 func (s *Session) One(ctx context.Context, q Query) (Target, error) {
 	t, err := One(s.Pods, q)
-	if err != nil || !NeedsSpec(t) {
+	if err != nil || !needsSpec(t) {
 		return t, err
 	}
 	if s.ReadSpecs(ctx, []*view.Pod{t.Pod}); t.Pod.Object == nil {
@@ -114,7 +114,7 @@ func (s *Session) One(ctx context.Context, q Query) (Target, error) {
 func (s *Session) Containers(ctx context.Context, q Query) ([]Target, error) {
 	s.ReadPrevious(ctx, q)
 	found, err := Containers(s.Pods, q)
-	need := podsOf(found, NeedsSpec)
+	need := podsOf(found, needsSpec)
 	if s.ReadSpecs(ctx, need); !slices.ContainsFunc(need, func(p *view.Pod) bool { return p.Object != nil }) {
 		return found, err
 	}
@@ -127,7 +127,7 @@ func (s *Session) ReadPrevious(ctx context.Context, q Query) {
 	if q.Previous {
 		q.Previous = false
 		found, _ := Containers(s.Pods, q) // the caller finds the same errors
-		s.ReadObjects(ctx, podsOf(found, NeedsStatus))
+		s.ReadObjects(ctx, podsOf(found, needsStatus))
 	}
 }
 
