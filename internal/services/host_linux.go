@@ -36,7 +36,7 @@ type Host struct {
 
 	nft   knftables.Interface
 	rules *Rules
-	// udp: the Services had a UDP port.
+	// udp reports whether the Services that were applied last have a UDP port.
 	udp bool
 }
 
@@ -108,7 +108,7 @@ func (h *Host) forgetFlows(all []Service) error {
 	return nil
 }
 
-// staleFlows matches them.
+// staleFlows matches UDP flows to endpoints that are no longer behind their Service.
 type staleFlows struct {
 	in   netip.Prefix
 	live map[string]bool

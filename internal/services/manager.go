@@ -30,7 +30,7 @@ const TableName = "podctl-services"
 // ErrServedElsewhere: another process of the network namespace serves.
 var ErrServedElsewhere = errors.New("another process serves the Services of this machine")
 
-// View is what a podctl process says of its Services.
+// View is what a podctl process reports about its Services.
 type View struct {
 	Input
 	// Serving: the process serves Table for all processes.

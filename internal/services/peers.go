@@ -151,8 +151,8 @@ func (k *peer) stale() string {
 	return fmt.Sprintf("podctl %q does not answer: what it said at %s counts", k.Name, k.At.Format(time.TimeOnly))
 }
 
-// inputs returns what the processes contribute, own first, and views the last answers of those that live, and
-// who has never answered. What a process said that does not answer is stale. Of one that has exited the pods
+// inputs returns what the processes contribute, own first; views, the last answers of those that live; and the names of those
+// that have never answered. What a process said that does not answer is stale. Of one that has exited the pods
 // count that run and that no other process has, and while there is one its Services of which no other process has one.
 func (o *peers) inputs(own Input) (all []Input, views []View, unanswered []string) {
 	all = []Input{own}

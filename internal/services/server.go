@@ -150,7 +150,7 @@ func withoutOPT(records []dns.RR) []dns.RR {
 	return slices.DeleteFunc(slices.Clone(records), func(r dns.RR) bool { return r.Header().Rrtype == dns.TypeOPT })
 }
 
-// forward asks the node's resolvers, or its memory. The answer is the caller's.
+// forward returns a copy of the remembered answer, or asks the node's resolvers.
 func (s *Server) forward(q dns.Question) *dns.Msg {
 	key := strings.ToLower(q.Name) + " " + dns.Type(q.Qtype).String() + " " + dns.Class(q.Qclass).String()
 	s.mu.Lock()

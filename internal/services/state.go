@@ -18,7 +18,7 @@ const maxState = 64 << 20
 // knows of all processes: the next one that serves keeps the addresses of pods that run.
 func StateFile(runDir string) string { return filepath.Join(runDir, "services.json") }
 
-// load knows what the process knew that served before, if that can be read.
+// load adds what the process that served before had written, if that can be read.
 func (o *peers) load(file string) {
 	content, err := bounded.ReadNoFollow(file, maxState)
 	was := map[string]*peer{}
@@ -38,7 +38,7 @@ func (o *peers) load(file string) {
 	}
 }
 
-// save writes what load reads.
+// save writes the state file, which load reads.
 func (o *peers) save(file string, own *peer) {
 	o.mu.Lock()
 	all := map[string]peer{o.own: *own}

@@ -13,12 +13,12 @@ import (
 )
 
 // Input is what one podctl process contributes: its Services with their addresses, the
-// EndpointSlices beside them, and its pods with what of them decides here: see Trim.
+// EndpointSlices beside them, and its pods, trimmed to what decides about endpoints: see Trim.
 type Input struct {
 	Services []*v1.Service                `json:"services"`
 	Slices   []*discoveryv1.EndpointSlice `json:"slices"`
 	Pods     []*v1.Pod                    `json:"pods"`
-	// Stale is why this may not be so any more; "" if it is.
+	// Stale is why this may be out of date; "" if it is current.
 	Stale string `json:"-"`
 }
 

@@ -70,7 +70,7 @@ func NewZone(all []Service, in netip.Prefix, pods []PodAddress) *Zone {
 	return z
 }
 
-// label is the endpoint's own below its Service.
+// label returns the DNS label of the endpoint below the name of its Service.
 func (e Endpoint) label() string {
 	if e.Hostname != "" {
 		return strings.ToLower(e.Hostname)

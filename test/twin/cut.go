@@ -9,7 +9,7 @@ import (
 // most: its housekeeping, and a retry.
 const takeover = 15 * time.Second
 
-// cutSandbox reports whether the one that has no sandbox i had no time for it before the end. The runs
+// cutSandbox reports whether the node that has no sandbox i had no time for it before the end. The runs
 // of its containers are cut then.
 func (p *comparing) cutSandbox(i int, a, b []*Attempt) bool {
 	x, s := at(a, i), p.kubelet
@@ -26,7 +26,7 @@ func (p *comparing) cutSandbox(i int, a, b []*Attempt) bool {
 	return true
 }
 
-// cut reports whether the one that has no attempt i had no time for it: what ended the
+// cut reports whether the node that has no attempt i had no time for it: what ended the
 // container came before its twin's attempt would have.
 func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Duration) bool {
 	more, less, inLess, side := a, b, inB, p.podctl
@@ -82,8 +82,8 @@ func ended(a *Attempt) time.Time {
 	return a.Steps[len(a.Steps)-1].End
 }
 
-// atEnd reports whether the one made all calls of the other, and those that follow shortly before the
-// end, for which the other had no time.
+// atEnd reports whether one node made all calls of the other, and further ones so shortly before the end
+// that the other had no time for them.
 func (p *comparing) atEnd(a, b *Attempt) bool {
 	more, less, s := a, b, p.kubelet
 	if len(b.Steps) > len(a.Steps) {

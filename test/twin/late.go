@@ -15,8 +15,8 @@ type Late struct {
 	First, Latest time.Duration
 }
 
-// punctual are the classes whose steps follow at once, or after a time that the pod names;
-// those that a back-off or a restart of the node comes before vary by seconds.
+// punctual are the classes whose steps follow at once, or after a time that the pod specifies.
+// Steps after a back-off or a restart of the node vary by seconds, and are not among them.
 var punctual = []string{
 	"RunPodSandbox after act", "CreateContainer after RunPodSandbox", "CreateContainer after PullImage", "CreateContainer after exit", "StartContainer after CreateContainer",
 	"PullImage after RunPodSandbox", "ExecSync after StartContainer", "ExecSync after act", "StopContainer after act", "StopContainer after ExecSync", "StopContainer after probe",

@@ -35,7 +35,7 @@ func NewAdmitter() *Admitter {
 	return &Admitter{sources: map[string]*admittedSource{}, admitted: map[types.UID]*manifest.Pod{}, reported: map[string]bool{}}
 }
 
-// SetSource replaces the update of a
+// SetSource replaces the update of a source, or adds the source.
 func (a *Admitter) SetSource(name string, u Update) {
 	if a.sources[name] == nil {
 		a.sources[name] = &admittedSource{}

@@ -93,7 +93,7 @@ func Run(ctx context.Context, o Options, runtime *Runtime, frontend func() (Fron
 	return cmp.Or(err, errors.Join(closed, s.err, o.Printer.Close()))
 }
 
-// keepError notes an error of the output.
+// keepError keeps the first error of the output.
 func (s *session) keepError(err error) {
 	if err != nil && s.err == nil {
 		s.err = err

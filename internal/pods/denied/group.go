@@ -22,7 +22,7 @@ type Confinement struct {
 	From, To time.Time
 }
 
-// Group is what was denied several times.
+// Group is a kind of denial, which may have occurred several times.
 type Group struct {
 	Denial        // the last one
 	Count  int    // how often
@@ -33,15 +33,15 @@ type Group struct {
 // maxGroups bounds how many kinds of denials of a container are kept.
 const maxGroups = 20
 
-// Kinds returns the kinds of denials, the last first, of records that are oldest first.
+// Kinds groups all denials, whatever process they are about. It takes the oldest first, and returns the newest first.
 func Kinds(all []Denial) []Group {
 	return group(all, func(*Denial) (string, bool) { return "profile", true })
 }
 
-// Of returns the denials of a container, the last first, of records that are oldest first.
+// Of groups the denials of a container. It takes the oldest first, and returns the newest first.
 func Of(all []Denial, c Confinement) []Group { return group(all, c.owns) }
 
-// group groups the denials of which owns returns what shows that they count.
+// group groups the denials that owns accepts: whose is what shows that a denial counts, "" if it does not.
 func group(all []Denial, owns func(*Denial) (whose string, sure bool)) []Group {
 	type kind struct {
 		by             By

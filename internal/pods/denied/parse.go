@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// By is what denied something.
+// By is the mechanism that denied something.
 type By string
 
-// What denies.
+// The mechanisms that deny.
 const (
 	AppArmor By = "AppArmor"
 	SELinux  By = "SELinux"

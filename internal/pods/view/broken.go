@@ -18,8 +18,8 @@ func (c *Container) IsBroken() bool { return c.State == Running && (c.Gone || c.
 // broken, podctl does not know their cgroups.
 const maxSuspects = 100
 
-// BrokenProcesses returns what is known of the processes of broken containers, by container id. It asks the runtime only about containers whose cgroup is frozen, empty or not found;
-// it knows none where the processes cannot be seen.
+// BrokenProcesses returns what is known of the processes of broken containers, by container id; none where the
+// processes cannot be seen. It asks the runtime only about containers whose cgroup is frozen, empty or not found.
 func (r *Reader) BrokenProcesses(ctx context.Context, pods []*Pod) map[string]*Container {
 	if r.Runtime == nil || !r.SeesProcesses() {
 		return nil
