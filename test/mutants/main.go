@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -60,7 +61,7 @@ func run() error {
 		if r.caught() {
 			caught++
 		}
-		row := fmt.Sprintf("| %s | `%s` | %s |\n", m.name, m.file, r)
+		row := fmt.Sprintf("| %s | %s | `%s` | %s |\n", m.name, cmp.Or(m.bug, "-"), m.file, r)
 		fmt.Print(row)
 		rows.WriteString(row)
 	}
