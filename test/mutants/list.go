@@ -1,9 +1,13 @@
 package main
 
+// ownBug begins the name of a bug that podctl had, before that of its history in
+// internal/node/testdata/histories.
+const ownBug = "podctl: "
+
 // mutant is a mistake: in a file, old is new.
 type mutant struct {
-	// bug names a known bug that is the same mistake, "" if none is known: an issue or pull request
-	// that describes it, or, after "podctl: ", a history of internal/node/testdata/histories.
+	// bug names a known bug that is the same mistake: an issue or pull request that describes it,
+	// or one of podctl's own. "" if none is known.
 	bug                  string
 	name, file, old, new string
 }

@@ -69,7 +69,7 @@ func run() error {
 	if *only != "" {
 		return nil
 	}
-	text := fmt.Sprintf("%d of %d mutants are caught by the first %d seeds:\n\n| mutant | in | seeds until it is caught, and by which invariant |\n|---|---|---|\n%s",
+	text := fmt.Sprintf("%d of %d mutants are caught by the first %d seeds:\n\n| mutant | known bug | in | seeds until it is caught, and by which invariant |\n|---|---|---|---|\n%s",
 		caught, played, *most, rows.String())
 	return replace(filepath.Join(root, page), text)
 }
@@ -117,13 +117,17 @@ func moduleRoot() (string, error) {
 type result struct {
 	seeds     string
 	invariant string // "" if it was not
+	history   bool   // not by a seed, but by the history that its bug names
 	took      time.Duration
 }
 
 func (r result) caught() bool { return r.invariant != "" }
 
 func (r result) String() string {
-	if !r.caught() {
+	switch {
+	case r.history:
+		return "not by " + r.seeds + "; by its history"
+	case !r.caught():
 		return "not by " + r.seeds
 	}
 	return r.seeds + ": " + r.invariant
@@ -134,7 +138,8 @@ var (
 	failureLine = regexp.MustCompile(`seed \d+: ([^:]+):`)
 )
 
-// count builds the tests of the node with the mutant and plays seeds until one fails.
+// count builds the tests of the node with the mutant and plays seeds until one fails, or else
+// the history that its bug names.
 func (m mutant) count(root string) (result, error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -145,9 +150,12 @@ func (m mutant) count(root string) (result, error) {
 	if err := m.build(root, "test", "-c", "-vet=off", "-o", program, "./internal/node"); err != nil {
 		return result{}, err
 	}
-	test := exec.Command(program, "-test.run=^TestSeeds$", "-test.v", "-test.timeout=0", fmt.Sprint("-seeds=", *most), "-seeds.shrink=false")
-	test.Dir = filepath.Join(root, "internal/node")
-	out, err := test.CombinedOutput()
+	play := func(test string, args ...string) ([]byte, error) {
+		cmd := exec.Command(program, append([]string{"-test.run=" + test, "-test.v", "-test.timeout=0"}, args...)...)
+		cmd.Dir = filepath.Join(root, "internal/node")
+		return cmd.CombinedOutput()
+	}
+	out, err := play("^TestSeeds$", fmt.Sprint("-seeds=", *most), "-seeds.shrink=false")
 	seeds := seedsLine.FindSubmatch(out)
 	if seeds == nil {
 		return result{}, fmt.Errorf("no seed was played: %w\n%s", err, out)
@@ -155,6 +163,10 @@ func (m mutant) count(root string) (result, error) {
 	r := result{seeds: string(seeds[1]), took: time.Since(began)}
 	if failed := failureLine.FindSubmatch(out); err != nil && failed != nil {
 		r.invariant = string(failed[1])
+	}
+	if history, ok := strings.CutPrefix(m.bug, ownBug); ok && !r.caught() {
+		_, err := play("^TestHistories$/^" + history + "$")
+		r.history = err != nil
 	}
 	return r, nil
 }
