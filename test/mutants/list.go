@@ -48,7 +48,8 @@ var mutants = []mutant{
 	// kubernetes#97190: containers that crictl had started were stopped.
 	{"kubernetes#97190", "a foreign pod is taken for podctl's", "internal/node/lifecycle/classify.go",
 		"if len(p.Sandboxes) == 0 {\n\t\treturn \"\"\n\t}\n\treturn p.Sandboxes[0].Owner", "return \"agent\""},
-	{"", "what runs is started again instead of adopted", "internal/node/lifecycle/classify.go",
+	// kubernetes#19302: a kubelet that restarted took no containers to run: it started all again.
+	{"kubernetes#19302", "what runs is started again instead of adopted", "internal/node/lifecycle/classify.go",
 		"f.Adopt = append(f.Adopt, p)", ""},
 	// kubernetes#43292: a static pod went on running after its manifest was removed.
 	{"kubernetes#43292", "a pod whose manifest is gone goes on", "internal/node/lifecycle/reconcile.go",
