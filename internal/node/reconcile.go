@@ -18,6 +18,7 @@ import (
 // there is something to start, or full is set; while it cannot be listed, nothing
 // is started or taken for gone.
 func (n *Node) reconcile(ctx context.Context, full bool) {
+	draining := n.pods.isDraining()
 	w, desired, ready := n.compareEntries()
 	if !ready {
 		return
@@ -34,6 +35,9 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	known := n.workers.SyncKnownPods(pods)
 	if len(attempts) > 0 || full {
 		n.startDue(ctx, attempts, desired, known, full)
+		if full && draining {
+			n.drainable.Store(true)
+		}
 		n.watchers.notifyChanged()
 	}
 }

@@ -149,7 +149,8 @@ func TestServices(t *testing.T) {
 			p.ready()
 			last.ends(syscall.SIGTERM, 0)
 			if left := servedOnHost(); left != "" {
-				t.Errorf("the host still has %s", left)
+				out, errw := last.output()
+				t.Errorf("the host still has %s\n%s%s", left, tail(out), errw)
 			}
 		})
 	}

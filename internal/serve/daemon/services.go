@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,9 +46,18 @@ func (s *Session) newServices(p host.Paths) *services.Manager {
 	}
 	o.Instance, o.Socket, o.State = s.opts.Instance, own, services.StateFile(runDir)
 	o.Settled = func() bool { return s.Node.Settled() }
-	o.Running = s.runningPods
+	var closing atomic.Bool // the node has ended: what it listed last is old
+	o.Running = func() map[types.UID]bool {
+		if closing.Load() {
+			return s.listRunning()
+		}
+		return s.runningPods()
+	}
 	m := services.NewManager(o)
-	s.onClose(func() error { return m.Close(s.Node != nil && s.Alive() > 0) })
+	s.onClose(func() error {
+		closing.Store(true)
+		return m.Close(s.Node != nil && s.Alive() > 0)
+	})
 	return m
 }
 
@@ -84,11 +94,28 @@ func (s *Session) runningPods() map[types.UID]bool {
 	if h, _ := s.Node.PLEG(); h.LastRelist.IsZero() {
 		return nil
 	}
-	running := map[types.UID]bool{}
-	for _, p := range s.Node.RuntimePods() {
-		running[p.UID] = slices.ContainsFunc(p.Containers, func(c *pod.Container) bool { return c.State == pod.Running })
+	return running(s.Node.RuntimePods())
+}
+
+// listRunning asks the runtime which pods have a running container, nil if it does not answer.
+func (s *Session) listRunning() map[types.UID]bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	pods, err := s.Client.ListPods(ctx)
+	if err != nil {
+		s.opts.Log.Warn("pods that run on keep their Services: the runtime does not list its pods", "err", err)
+		return nil
 	}
-	return running
+	return running(pods)
+}
+
+// running are the pods, by whether a container of them runs.
+func running(pods []*pod.Pod) map[types.UID]bool {
+	all := map[types.UID]bool{}
+	for _, p := range pods {
+		all[p.UID] = slices.ContainsFunc(p.Containers, func(c *pod.Container) bool { return c.State == pod.Running })
+	}
+	return all
 }
 
 // Set is that of the node; the Services among the objects are served before a pod starts.
