@@ -123,7 +123,10 @@ func TestDrainTerminatesPodsOfPredecessor(t *testing.T) {
 		a := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 2"))
 		a.until("web", "running", running)
 		a.kill()
-		w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 2")).drain()
+		w.sim.Inject("method=PodSandboxStatus delay=700ms")
+		b := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 2"))
+		time.Sleep(100 * time.Millisecond) // it reads what it is to adopt
+		b.drain()
 		w.empty()
 	})
 }

@@ -146,7 +146,11 @@ func TestServices(t *testing.T) {
 			p.reach(t)
 			next.ends(syscall.SIGKILL, -1)
 			last := p.agent("--drain")
-			p.ready()
+			p.ready() // by what the one before has left: its pods are adopted a moment later
+			eventually(t, "the last agent adopts all pods", func() bool {
+				out, _ := last.output()
+				return strings.Count(out, "it continues") == len(shop)
+			}, func() string { return p.does("pods") })
 			last.ends(syscall.SIGTERM, 0)
 			if left := servedOnHost(); left != "" {
 				out, errw := last.output()
