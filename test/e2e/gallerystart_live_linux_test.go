@@ -34,11 +34,11 @@ func breaksNetwork(f live.NetworkFault) func(*gallery, string) string {
 // registryFaults: the registry of the pod's image fails.
 var registryFaults = []fault{
 	{
-		pod: "registry-silent", what: "a registry answers nothing", command: "starting", layer: "registry", step: "pull", evidence: "pull",
+		pod: "registry-silent", what: "a registry answers nothing", command: "starting", layer: "registry", step: "pull", evidence: "pull of .*registry-silent",
 		manifest: pullsFrom(func(r *live.ImageRegistry) { r.Slow(time.Hour) }),
 	},
 	{
-		pod: "registry-stalls", what: "a registry sends half a layer, and then nothing", command: "starting", layer: "registry", step: "pull", evidence: "receives? nothing",
+		pod: "registry-stalls", what: "a registry sends half a layer, and then nothing", command: "starting", layer: "registry", step: "pull", evidence: "pull of .*registry-stalls",
 		manifest: pullsFrom(func(r *live.ImageRegistry) { r.Halve(live.Stalls) }),
 	},
 	{

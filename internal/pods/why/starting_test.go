@@ -187,6 +187,9 @@ func TestJudge(t *testing.T) {
 		{"the kubelet's log", kubelets(func(f *view.Pod) {
 			f.KubeletLog = logged(4, `plugin type="bridge" failed (add): no IP addresses available in range set`)
 		}), StepNetwork, LayerNetwork, Observed, "last error of the kubelet: plugin type", "podctl doctor"},
+		{"the kubelet waits to restart what ended", with(placed(exited(view.CauseExit, 3, "Error", "")), func(f *view.Pod) {
+			f.KubeletLog = logged(4, `failed to "StartContainer" for "c" with CrashLoopBackOff: "back-off 10s restarting failed container=c pod=web_default(u)"`)
+		}), StepRestart, LayerApplication, Observed, "c: exited 3", "podctl logs default/web/c"},
 		{"an old error in the kubelet's log", kubelets(func(f *view.Pod) { f.KubeletLog = logged(600, "plugin type= failed") }),
 			StepSandbox, LayerNone, Unknown, "not known: nothing shows in", ""},
 		{"its command is missing", placed(exited(view.CauseStart, 128, "StartError", `exec: "nope": executable file not found in $PATH`)),

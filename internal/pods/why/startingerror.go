@@ -54,6 +54,9 @@ func namedByError(v *facts) Verdict {
 		if said := Explain(e.Message, v.step); len(said) > 0 && said[0].Layer != LayerNone {
 			cause = said[0]
 		}
+		if cause.weak && v.end() != nil {
+			continue // it waits for a back-off: how it ended says why
+		}
 		if cause.Layer == "" {
 			unnamed = append(unnamed, e.Evidence)
 			continue
