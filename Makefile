@@ -104,7 +104,7 @@ seeds: ## play N (500) new random histories of a node, or the one of SEED or in 
 
 .PHONY: twin
 twin: ## give N (40) random pods of SEED (1) to a kubelet and to podctl for FOR (2m), or ONLY some, and compare every call: docs/twin.md
-	@PODCTL_LIVE=required go -C test test ./twin -run '^TestTwin$$' -count=1 -v -timeout 0 -args -twin.seed=$(or $(SEED),1) -twin.n=$(or $(N),40) -twin.for=$(or $(FOR),2m) -twin.only=$(ONLY)
+	@PODCTL_LIVE=required go -C test test ./twin -run '^TestTwin$$' -count=1 -v -timeout 0 -args -twin.seed=$(or $(SEED),1) -twin.n=$(or $(N),40) -twin.for=$(or $(FOR),2m) -twin.only=$(ONLY) $(TWINFLAGS)
 
 .PHONY: mutants
 mutants: ## break podctl on purpose, in each of the ways of test/mutants, count the seeds that it takes to see that, and write docs/seeds.md
