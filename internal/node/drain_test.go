@@ -115,31 +115,3 @@ func TestNoPodStartsAfterDrain(t *testing.T) {
 		w.empty()
 	})
 }
-
-// A drain that comes before the first listing of the runtime waits for it: what the podctl before left
-// running is terminated, too.
-func TestDrainTerminatesPodsOfPredecessor(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		a := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 2"))
-		a.until("web", "running", running)
-		a.kill()
-		w.sim.Inject("method=PodSandboxStatus delay=700ms")
-		b := w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 2"))
-		time.Sleep(100 * time.Millisecond) // it reads what it is to adopt
-		b.drain()
-		w.empty()
-	})
-}
-
-// A drain does not wait for a runtime that does not answer.
-func TestDrainEndsWithoutRuntime(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		release := w.sim.Inject(`method=ListPodSandbox error=Unavailable message=down`)
-		defer release()
-		began := time.Now()
-		w.podctl("agent", podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 2")).drain()
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("took %s", took)
-		}
-	})
-}

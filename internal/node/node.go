@@ -206,11 +206,8 @@ type Node struct {
 	sweep       *cgroupSweep
 
 	// settled: see Settled.
-	settled atomic.Bool
-	// drainable is whether a drain knows all pods: the node was settled before it, or has asked the
-	// runtime for its pods since.
-	drainable atomic.Bool
-	progress  progress
+	settled  atomic.Bool
+	progress progress
 }
 
 // New puts a node together. It makes no call.

@@ -18,7 +18,6 @@ import (
 // there is something to start, or full is set; while it cannot be listed, nothing
 // is started or taken for gone.
 func (n *Node) reconcile(ctx context.Context, full bool) {
-	draining := n.pods.isDraining()
 	w, desired, ready := n.compareEntries()
 	if !ready {
 		return
@@ -35,9 +34,6 @@ func (n *Node) reconcile(ctx context.Context, full bool) {
 	known := n.workers.SyncKnownPods(pods)
 	if len(attempts) > 0 || full {
 		n.startDue(ctx, attempts, desired, known, full)
-		if full && draining {
-			n.drainable.Store(true)
-		}
 		n.watchers.notifyChanged()
 	}
 }

@@ -18,14 +18,12 @@ var ErrPodsLeft = errors.New("pods were left behind")
 
 // Drain terminates all pods, as if no source desired any, and returns once nothing
 // is left of them or ctx ends. grace, in seconds, shortens theirs; nil leaves
-// it. Called again, also while it runs, with less it shortens it further. The pods that a podctl of
-// the same instance left running are among them, also if this one has not adopted them yet.
+// it. Called again, also while it runs, with less it shortens it further.
 func (n *Node) Drain(ctx context.Context, grace *int64) error {
 	n.pods.mu.Lock()
 	var hurry []*v1.Pod
 	if n.pods.drain == nil {
 		n.pods.drain = &drain{grace: grace}
-		n.drainable.Store(n.Settled())
 	} else {
 		for _, e := range n.pods.entries {
 			if e.hasWorker() {
@@ -40,7 +38,7 @@ func (n *Node) Drain(ctx context.Context, grace *int64) error {
 	return n.watchers.waitUntil(ctx, func() bool {
 		n.pods.mu.Lock()
 		defer n.pods.mu.Unlock()
-		return n.drainable.Load() && n.pods.unspared() == 0
+		return n.pods.unspared() == 0
 	})
 }
 
@@ -133,12 +131,6 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 		return ErrPodsLeft
 	}
 	return err
-}
-
-func (t *podTable) isDraining() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.drain != nil
 }
 
 // unspared counts the pods that a drain has not terminated yet. What waits does not

@@ -67,7 +67,7 @@ func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.
 	}
 }
 
-// stopOne stops a pod that was found, but for a shutdown, which stops what the node has.
+// stopOne stops a pod that was found, unless all pods are to go anyway.
 func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
 	rec := poddir.ReadRecord(n.opts.Facts.Dir(ev.UID()))
 	if rec.IsElsewhere(n.locks.Runtime(), n.locks.Fingerprint()) {
@@ -77,7 +77,7 @@ func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
 	}
 	n.pods.mu.Lock()
 	var w work
-	if n.pods.drain == nil || n.pods.drain.spare == nil {
+	if n.pods.drain == nil {
 		w = n.pods.step(ev.UID(), ev)
 		e := n.pods.get(ev.UID())
 		e.record, e.touched = rec, time.Now()

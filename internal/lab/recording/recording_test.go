@@ -31,10 +31,16 @@ func answers(t *testing.T, c *cri.Client, sandbox, container string) map[string]
 		all[name] = answer
 	}
 	ctx := t.Context()
-	for _, method := range cri.RawMethods {
-		answer, err := c.RawAnswer(ctx, method)
-		take(method, answer, err)
-	}
+	version, err := c.Version(ctx)
+	take("version", version, err)
+	status, err := c.Status(ctx)
+	take("status", status, err)
+	config, err := c.RuntimeConfig(ctx)
+	take("runtime config", config, err)
+	images, err := c.ListImages(ctx)
+	take("images", images, err)
+	filesystem, err := c.ImageFilesystem(ctx)
+	take("image filesystem", filesystem, err)
 	pods, err := c.ListPods(ctx)
 	take("pods", pods, err)
 	for _, p := range pods {
