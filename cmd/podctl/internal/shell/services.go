@@ -113,7 +113,8 @@ func throughPort(s *services.Service, e services.Endpoint, pair string) string {
 		remote = local
 	}
 	for i, p := range s.Ports {
-		if remote != fmt.Sprint(p.Port) && remote != p.Name || e.Ports[i] == 0 {
+		// A process of another version may have reported fewer ports than the Service has.
+		if remote != fmt.Sprint(p.Port) && remote != p.Name || i >= len(e.Ports) || e.Ports[i] == 0 {
 			continue
 		}
 		if !both {
