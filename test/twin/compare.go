@@ -62,15 +62,13 @@ type comparing struct {
 	restart         time.Duration
 	// cuts are the runs of containers, by name and number, that only one had time for.
 	cuts []string
-	// drifted are the containers whose runs began at other times, and both by the rule.
-	drifted []string
+	// drifted has the containers whose runs began at other times, and both by the rule.
+	drifted map[string]bool
 	// right are the runs that began by the rule of the back-off; due is when one after a run has.
 	right map[*Attempt]bool
 	due   map[*Attempt]time.Time
 	// sandboxCut is whether only one had time for the last sandbox.
 	sandboxCut bool
-	// hooked is whether a step that is compared may follow a hook, or a stop of another container.
-	hooked bool
 	// ahead is how many more runs of a container the kubelet has made in the sandboxes before.
 	ahead map[string]int
 	// more is how many more runs of the container the kubelet has made, while one is compared.
@@ -80,7 +78,8 @@ type comparing struct {
 // Add compares what the two nodes did with a pod.
 func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Side) {
 	c.Pods++
-	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart, right: map[*Attempt]bool{}, due: map[*Attempt]time.Time{}, ahead: map[string]int{}}
+	p := &comparing{Comparison: c, pod: pod, kubelet: kubelet, podctl: podctl, restart: restart,
+		drifted: map[string]bool{}, right: map[*Attempt]bool{}, due: map[*Attempt]time.Time{}, ahead: map[string]int{}}
 	if restart > 0 {
 		for _, s := range []*Side{kubelet, podctl} {
 			if s.Life != nil {
@@ -172,10 +171,10 @@ func (p *comparing) attempts(what, name string, a, b []*Attempt, inA, inB *Attem
 	i, j := len(early(p.kubelet, a)), len(early(p.podctl, b))
 	p.judge(a[:i], false)
 	p.judge(b[:j], false)
-	p.judge(a[max(0, i-1):], p.restart > 0)
-	p.judge(b[max(0, j-1):], p.restart > 0)
+	p.judge(a[max(0, i-1):], i > 0 && p.restart > 0)
+	p.judge(b[max(0, j-1):], j > 0 && p.restart > 0)
 	if p.restartBetween(a[:i], b[:j]) {
-		p.drifted = append(p.drifted, name)
+		p.drifted[name] = true
 	}
 	ahead := p.ahead[name]
 	p.ahead[name] += len(a) - len(b)
@@ -189,7 +188,7 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 	for i := range max(len(a), len(b)) {
 		what := fmt.Sprintf("%s attempt %d", what, i)
 		if i >= len(a) || i >= len(b) {
-			if p.cut(i, a, b, inA, inB, until) || slices.Contains(p.drifted, name) {
+			if p.cut(i, a, b, inA, inB, until) || p.drifted[name] {
 				p.cuts = append(p.cuts, name)
 				return
 			}
@@ -198,21 +197,21 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 		}
 		last := i == len(a)-1 || i == len(b)-1
 		if last && until > 0 && p.spansRestart(a[i], b[i]) {
-			p.drifted = append(p.drifted, name) // its probes start over, or its stop
+			p.drifted[name] = true // its probes start over, or its stop
 			return
 		}
 		if last && p.cutShort(a[i], b[i], inA, inB, until) {
 			p.cuts = append(p.cuts, name)
 			return
 		}
-		p.more = more
 		if stopTie(a[i], b[i]) {
-			p.drifted = append(p.drifted, name)
+			p.drifted[name] = true
 			continue
 		}
-		if p.drifts(a, b, i) && !slices.Contains(p.drifted, name) {
-			p.drifted = append(p.drifted, name)
+		if p.drifts(a, b, i) {
+			p.drifted[name] = true
 		}
+		p.more = more
 		p.steps(what, a[i], b[i], cmp.Or(at(a, i-1), beforeA), cmp.Or(at(b, i-1), beforeB), inA, inB)
 		p.more = 0
 		p.probes(what, a[i], b[i])
@@ -237,6 +236,10 @@ func (p *comparing) oneMore(what string, a, b []*Attempt, i int) {
 	p.differ(what, show(a), show(b))
 }
 
+// spending are what a stop follows that has taken of the grace period: a preStop hook, and the containers
+// that are stopped before.
+var spending = []string{"ExecSync", "StopContainer", "exit"}
+
 // steps compares the calls of an attempt, with their requests and their times.
 func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt) {
 	if methods(a) != methods(b) && !p.atEnd(a, b) {
@@ -248,10 +251,9 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 			break
 		}
 		p.Calls++
-		p.hooked = x.Method == "StopContainer" && i > 0
-		p.fields(what+" "+x.Method, x.Request, y.Request)
 		delayA, _ := p.delay(p.kubelet, a, i, beforeA, inA)
 		delayB, after := p.delay(p.podctl, b, i, beforeB, inB)
+		p.fields(what+" "+x.Method, x.Request, y.Request, x.Method == "StopContainer" && slices.Contains(spending, after))
 		class := x.Method + " after " + after
 		if i == 0 && p.right[a] && p.right[b] && p.late(delayA, delayB, class) {
 			continue

@@ -50,7 +50,8 @@ func (p *comparing) statuses() {
 // isCut reports whether only one of the nodes had time for some run of the container, or they began
 // at other times: its runs have other numbers then.
 func (p *comparing) isCut(name string) bool {
-	return slices.ContainsFunc(slices.Concat(p.cuts, p.drifted), func(c string) bool { return strings.HasPrefix(name, c+",") })
+	container, _, ofRun := strings.Cut(name, ",")
+	return ofRun && (p.drifted[container] || slices.Contains(p.cuts, container))
 }
 
 // lacks reports whether b never shows what lasts in a.
@@ -130,7 +131,7 @@ var once = []string{"Created", "Started", "Killing", "FailedPostStartHook", "Fai
 func (p *comparing) events() {
 	a, b := reasons(p.kubelet.Events), reasons(p.podctl.Events)
 	for _, name := range slices.Sorted(maps.Keys(both(a, b))) {
-		if slices.Contains(p.drifted, name) {
+		if p.drifted[name] {
 			continue
 		}
 		for _, reason := range kubeletReasons {
