@@ -111,7 +111,7 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 	} else {
 		n.devices.restore(d.Pod, listed)
 	}
-	stoppedBefore := mode == lifecycle.StayStopped && !slices.ContainsFunc(listed, func(p *pod.Pod) bool { return p.UID == d.UID() && p.MayBeRunning() })
+	stoppedBefore := (mode == lifecycle.StayStopped || rec.Ended()) && !slices.ContainsFunc(listed, func(p *pod.Pod) bool { return p.UID == d.UID() && p.MayBeRunning() })
 	started := n.activate(ctx, d, lifecycle.Begin{Mode: mode, Pod: rec.WithStatus(d.Pod), StopNext: stopNext}, rec, stoppedBefore)
 	if started && mode == lifecycle.New {
 		n.opts.Observer.Admitted(d.Pod)
@@ -119,11 +119,11 @@ func (n *Node) startPod(ctx context.Context, d Desired, adopt bool, found *lifec
 	return started
 }
 
-// activate makes a starting pod active, and reports whether it did. While draining it
-// does not: the next reconcile drops the pod.
+// activate makes a starting pod active, and reports whether it did. While draining a new
+// one does not become active; one that runs already does, for the drain to terminate it.
 func (n *Node) activate(ctx context.Context, d Desired, ev lifecycle.Begin, rec poddir.Record, stoppedBefore bool) bool {
 	n.pods.mu.Lock()
-	if n.pods.drain != nil {
+	if n.pods.drain != nil && ev.Mode == lifecycle.New {
 		n.pods.mu.Unlock()
 		return false
 	}

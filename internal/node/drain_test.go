@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -72,6 +73,71 @@ func TestWatcherGetsFinalStateOfRemovedPod(t *testing.T) {
 		}
 		p.kill()
 		w.empty()
+	})
+}
+
+// What an earlier podctl left is terminated, too, although a drain comes before it is adopted.
+func TestDrainTerminatesPodsOfPredecessor(t *testing.T) {
+	slow := "method=PodSandboxStatus delay=700ms"
+	web, job := podYAML("web", "sleep 3600", "terminationGracePeriodSeconds: 1"), podYAML("job", "exit 0", "restartPolicy: Never")
+	older := podYAML("web", "sleep 7200", "terminationGracePeriodSeconds: 1")
+	for name, end := range map[string]func(t *testing.T, p *podctl){
+		"drain": func(t *testing.T, p *podctl) { p.drain() },
+		"shutdown": func(t *testing.T, p *podctl) {
+			if err := p.Shutdown(t.Context(), time.Minute); err != nil {
+				t.Error(err)
+			}
+			p.kill()
+		},
+	} {
+		for what, before := range map[string]string{"same manifest": web, "older manifest": older} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				inWorld(t, func(t *testing.T, w *world) {
+					a := w.podctl("run-a", before, job)
+					a.until("web", "running", running)
+					a.until("job", "finished", finished)
+					a.kill()
+					defer w.sim.Inject(slow)()
+					b := w.podctl("run-a", web, job)
+					time.Sleep(100 * time.Millisecond)
+					end(t, b)
+					if containers, _ := w.live(); containers > 0 {
+						t.Errorf("%d containers run: %v", containers, w.calls())
+					}
+					if name == "drain" {
+						w.empty()
+						return
+					}
+					c := w.podctl("run-a", job)
+					if i := c.until("job", "finished", finished); i.Status.Phase != "Succeeded" {
+						t.Errorf("the job that had ended is %s", i.Status.Phase)
+					}
+					if n := len(w.calls("StartContainer")); n != 2 {
+						t.Errorf("%d starts", n)
+					}
+					c.drain()
+				})
+			})
+		}
+	}
+}
+
+// A runtime that does not say what it holds may hold pods: a shutdown says that some may be left.
+func TestShutdownReportsPodsThatCannotBeRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web := podYAML("web", "sleep 3600")
+		a := w.podctl("run-a", web)
+		a.until("web", "running", running)
+		a.kill()
+		for _, fault := range []string{"method=ListPodSandbox hang", "method=PodSandboxStatus hang"} {
+			release := w.sim.Inject(fault)
+			b := w.podctl("run-a", web)
+			if err := b.Shutdown(t.Context(), time.Minute); !errors.Is(err, ErrPodsLeft) {
+				t.Errorf("%s: %v", fault, err)
+			}
+			release()
+			b.kill()
+		}
 	})
 }
 

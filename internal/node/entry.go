@@ -22,8 +22,8 @@ type entry struct {
 	// stage is the worker's phase, as of its last change.
 	stage  worker.Phase
 	status v1.PodStatus
-	// stoppedBefore reports that an earlier podctl stopped the pod, and that nothing of it
-	// runs, before its worker has found that out: its stage is Finished then.
+	// stoppedBefore reports that an earlier podctl stopped the pod or saw it end, and that nothing
+	// of it runs, before its worker has found that out: its stage is Finished then.
 	stoppedBefore bool
 	// record is what outlives the process beside the runtime. It changes together with
 	// its file, under recording, which is taken before the table's mutex.

@@ -59,7 +59,7 @@ func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 		case <-ctx.Done():
 			return
 		case <-n.wake:
-			n.reconcile(ctx, false)
+			n.reconcile(ctx, !n.pods.isSurveyed())
 		case <-housekeeping.C:
 			n.reconcile(ctx, true)
 		case <-events.Ready():

@@ -104,6 +104,8 @@ func (n *Node) startDue(ctx context.Context, uids []types.UID, desired map[types
 		}
 		return
 	}
+	n.setSurvey(surveyListed)
+	defer n.setSurvey(surveyDone)
 	cache := n.leftovers.newCache(ctx, listed)
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.pods.isHandled(uid) }
 	found := lifecycle.Classify(listed, isKnown, desired, n.opts.Instance)
@@ -120,9 +122,9 @@ func (n *Node) startDue(ctx context.Context, uids []types.UID, desired map[types
 		}
 	}
 	n.leaveOwned(ctx, &found)
-	unread += len(found.Unread)
 	adopt, older := n.adoptable(ctx, found, desired)
 	n.stopFound(ctx, append(found.Stop, older...), &found)
+	unread += len(found.Unread)
 	// The resources of adopted pods are accounted before new pods are admitted.
 	slices.SortStableFunc(starting, func(a, b Desired) int { return adoptedFirst(adopt[a.UID()], adopt[b.UID()]) })
 	for _, d := range starting {

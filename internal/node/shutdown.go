@@ -16,6 +16,50 @@ import (
 // ErrPodsLeft: the time for terminating pods was over before all had ended.
 var ErrPodsLeft = errors.New("pods were left behind")
 
+// survey is how far the node knows which pods the runtime holds. An earlier podctl may have
+// left some: until they are adopted, a drain does not know of them.
+type survey int
+
+const (
+	surveyPending survey = iota
+	surveyListed         // the pods are listed, and not all of them are adopted or being stopped
+	surveyDone
+)
+
+// listTime is how long a drain waits for the first listing of the runtime's pods. A
+// runtime that hangs does not keep a user from leaving.
+const listTime = 800 * time.Millisecond
+
+// setSurvey records progress of the survey, which never goes back.
+func (n *Node) setSurvey(to survey) {
+	n.pods.mu.Lock()
+	n.pods.survey = max(n.pods.survey, to)
+	n.pods.mu.Unlock()
+	n.watchers.notifyChanged()
+}
+
+// isSurveyed reports whether the pods of an earlier podctl are adopted or being stopped.
+func (t *podTable) isSurveyed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.survey == surveyDone
+}
+
+// waitForSurvey waits until the survey is done, ctx ends, or the runtime has not listed its
+// pods in time.
+func (n *Node) waitForSurvey(ctx context.Context) {
+	isListed := func() bool {
+		n.pods.mu.Lock()
+		defer n.pods.mu.Unlock()
+		return n.pods.survey >= surveyListed
+	}
+	timed, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	if n.watchers.waitUntil(timed, isListed) == nil {
+		_ = n.watchers.waitUntil(ctx, n.pods.isSurveyed) // the caller's wait ends with ctx, too
+	}
+}
+
 // Drain terminates all pods, as if no source desired any, and returns once nothing
 // is left of them or ctx ends. grace, in seconds, shortens theirs; nil leaves
 // it. Called again, also while it runs, with less it shortens it further.
@@ -35,6 +79,7 @@ func (n *Node) Drain(ctx context.Context, grace *int64) error {
 	n.pods.mu.Unlock()
 	n.killPods(hurry, grace)
 	n.wake.signal()
+	n.waitForSurvey(ctx)
 	return n.watchers.waitUntil(ctx, func() bool {
 		n.pods.mu.Lock()
 		defer n.pods.mu.Unlock()
@@ -70,11 +115,12 @@ const (
 // (pkg/kubelet/nodeshutdown: two groups, each with its share of the time). Pods
 // that have ended, or that were stopped, stay as they are, so that a later podctl
 // does not start them. The error is ErrPodsLeft where the time is over before
-// the pods are terminated: the remaining ones go on terminating.
+// the pods are terminated: the remaining ones go on terminating; or where the runtime did
+// not say which pods an earlier podctl has left.
 func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 	end := time.Now().Add(within)
 	ended := func(e *entry) bool {
-		return e.Phase == lifecycle.Rejected || !e.hasNext() && (e.stage == worker.Finished || e.record.StayStopped)
+		return e.Phase == lifecycle.Rejected || !e.hasNext() && (e.stage == worker.Finished || e.stoppedBefore || e.record.StayStopped)
 	}
 	notNow := func(e *entry) bool { return ended(e) || pod.IsCritical(e.Pod) }
 	critical := min(within/criticalShare, criticalMost)
@@ -99,7 +145,7 @@ func (n *Node) Shutdown(ctx context.Context, within time.Duration) error {
 	for _, p := range running {
 		n.evictor.sendExceeded(p)
 	}
-	if left > 0 {
+	if left > 0 || !n.settled.Load() {
 		return ErrPodsLeft
 	}
 	return nil
@@ -122,6 +168,7 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 	n.wake.signal()
 	timed, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
+	n.waitForSurvey(timed)
 	err := n.watchers.waitUntil(timed, func() bool {
 		n.pods.mu.Lock()
 		defer n.pods.mu.Unlock()
@@ -131,6 +178,13 @@ func (n *Node) shutdown(ctx context.Context, spare func(*entry) bool, until time
 		return ErrPodsLeft
 	}
 	return err
+}
+
+// isShuttingDown reports whether pods that have ended are to stay for a later podctl.
+func (n *Node) isShuttingDown() bool {
+	n.pods.mu.Lock()
+	defer n.pods.mu.Unlock()
+	return n.pods.drain != nil && n.pods.drain.spare != nil
 }
 
 // unspared counts the pods that a drain has not terminated yet. What waits does not

@@ -35,6 +35,8 @@ type podTable struct {
 	accounted preempt.Tally
 	// drain is set once nothing is desired any more.
 	drain *drain
+	// survey is how far the runtime's pods are known.
+	survey survey
 	// dropping counts the pods that were dropped and whose names are not released yet.
 	dropping int
 }

@@ -47,6 +47,9 @@ func (n *Node) adoptable(ctx context.Context, found lifecycle.Findings, want map
 // that it cannot stop now it adds to what was found.
 func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.Findings) {
 	for _, p := range pods {
+		if n.isShuttingDown() && !p.MayBeRunning() {
+			continue // it stays as it is for a later podctl
+		}
 		if err := n.locks.Claim(p.FullName()); err != nil {
 			found.MarkManagedByOther(p, err) // another podctl process manages it by now
 			continue
@@ -67,7 +70,7 @@ func (n *Node) stopFound(ctx context.Context, pods []*pod.Pod, found *lifecycle.
 	}
 }
 
-// stopOne stops a pod that was found, unless all pods are to go anyway.
+// stopOne stops a pod that was found.
 func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
 	rec := poddir.ReadRecord(n.opts.Facts.Dir(ev.UID()))
 	if rec.IsElsewhere(n.locks.Runtime(), n.locks.Fingerprint()) {
@@ -76,12 +79,9 @@ func (n *Node) stopOne(ctx context.Context, ev lifecycle.Found) {
 		rec = poddir.ReadRecord(n.opts.Facts.Dir(ev.UID()))
 	}
 	n.pods.mu.Lock()
-	var w work
-	if n.pods.drain == nil {
-		w = n.pods.step(ev.UID(), ev)
-		e := n.pods.get(ev.UID())
-		e.record, e.touched = rec, time.Now()
-	}
+	w := n.pods.step(ev.UID(), ev)
+	e := n.pods.get(ev.UID())
+	e.record, e.touched = rec, time.Now()
 	n.pods.mu.Unlock()
 	n.carryOut(ctx, w)
 	n.names.release(ev.FullName())
