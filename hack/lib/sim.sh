@@ -2,6 +2,7 @@
 # A real kubelet beside a simulated runtime: podctl sim, of this checkout.
 
 install_kubelet_sim() {
+	install_common
 	need_no_foreign_kubelet
 	build_kubelet
 }
