@@ -89,6 +89,26 @@ func TestSandboxForWhichThereWasNoTime(t *testing.T) {
 	}
 }
 
+// A kubelet's sync that stops a container whose hook has failed publishes nothing until that has ended: a
+// container beside it, started in the same sync, was never seen running.
+func TestRunBesideAContainerThatIsStopped(t *testing.T) {
+	began := time.Unix(1000, 0)
+	step := func(method string, from, to int) Step {
+		return Step{Method: method, At: began.Add(time.Duration(from) * time.Second), End: began.Add(time.Duration(to) * time.Second), Code: "OK"}
+	}
+	ended := run{`terminated 0 Completed ""`, 20}
+	seen := Difference{What: "status of c, run 0", states: [2][]run{{ended}, {{"running", 8}, ended}}}
+	for stops, want := range map[int]bool{9: true, 2: false} {
+		hooked := &Attempt{Steps: []Step{step("CreateContainer", 10, 10), step("StartContainer", 10, 10), step("ExecSync", 10, 11), step("StopContainer", 11, 11+stops)}}
+		p := &comparing{Comparison: &Comparison{}, podctl: side(began), kubelet: &Side{Began: began, Life: &Life{Sandboxes: []*Attempt{{Containers: map[string][]*Attempt{
+			"c": {{Steps: []Step{step("CreateContainer", 10, 10)}}}, "hooked": {hooked},
+		}}}}}}
+		if got := p.rowOf(seen) == "a failed start is in the status at once"; got != want {
+			t.Errorf("stopped for %d s: explained %v, want %v", stops, got, want)
+		}
+	}
+}
+
 func TestStartupProbeAtTheRestart(t *testing.T) {
 	began, no := time.Unix(1000, 0), false
 	p := &comparing{restart: 30 * time.Second, podctl: &Side{Began: began}}

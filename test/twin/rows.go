@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -40,9 +41,13 @@ var rows = []row{
 	},
 	{
 		"a failed start is in the status at once",
-		// A kubelet shows how the container ended until its next sync.
-		func(_ *comparing, d Difference) bool {
+		// A kubelet shows how the container ended until its next sync, and nothing of the containers
+		// beside it until this one ends.
+		func(p *comparing, d Difference) bool {
 			a, b := between(d.states[0]), between(d.states[1])
+			if p.stopsInSync(d.What) {
+				b = slices.DeleteFunc(b, func(r run) bool { return strings.HasPrefix(r.state, "running") })
+			}
 			return len(a) > 0 && len(b) > 0 && !lacks(a, b) && !lacks(b, a)
 		},
 	},
@@ -110,6 +115,35 @@ func between(runs []run) []run {
 		runs[i].state = betweens.ReplaceAllString(runs[i].state, "between")
 	}
 	return runs
+}
+
+// stopsInSync reports whether the kubelet's sync that started a run, of which a status is, went on for
+// longer than statuses may differ, because it stopped a container whose postStart hook had failed.
+func (p *comparing) stopsInSync(what string) bool {
+	var name string
+	var number int
+	if _, err := fmt.Sscanf(strings.ReplaceAll(what, ",", " "), "status of %s run %d", &name, &number); err != nil {
+		return false
+	}
+	for _, sandbox := range p.kubelet.Life.Sandboxes {
+		runs := sandbox.Containers[name]
+		if number >= len(runs) {
+			number -= len(runs)
+			continue
+		}
+		started := runs[number].Steps[0].At
+		for other, attempts := range sandbox.Containers {
+			for _, a := range attempts {
+				stop := slices.IndexFunc(a.Steps, func(s Step) bool { return s.Method == "StopContainer" })
+				if other != name && stop > 0 && a.Steps[stop-1].Method == "ExecSync" && a.Steps[stop].At.Sub(a.Steps[stop-1].End) < time.Second &&
+					a.Steps[stop].At.Sub(started).Abs() < slack && a.Steps[stop].End.Sub(a.Steps[stop].At) > time.Duration(lasting)*time.Second {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return false
 }
 
 // comesBack reports whether the same pod is removed and asked for again.
