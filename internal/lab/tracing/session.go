@@ -23,8 +23,6 @@ type Printer interface {
 	Begin() error
 	Entry(*trace.Entry) error
 	Missed(relay.Missed) error
-	// Summary is called at the end, with the calls that have not ended.
-	Summary(at time.Time, s *trace.Summary, inFlight []*trace.Entry, took time.Duration) error
 	// Close ends the output.
 	Close() error
 }
@@ -33,8 +31,6 @@ type Printer interface {
 type Options struct {
 	Filter  trace.Filter
 	Secrets bool // are not masked
-	// Summary prints one at the end; Quiet prints no calls.
-	Summary, Quiet bool
 	// InFlight is the age from which a call in flight is printed; 0 for never.
 	InFlight time.Duration
 	// For is how long the trace lasts; 0 until an interrupt, or the end of Command.
@@ -54,11 +50,9 @@ type Options struct {
 // session is one trace: what a relay observes, printed. It is safe for concurrent use.
 type session struct {
 	*Options
-	began time.Time
 
-	mu      sync.Mutex
-	tracer  trace.Tracer
-	summary trace.Summary
+	mu     sync.Mutex
+	tracer trace.Tracer
 	// err is the first error of the output; failed is closed with it.
 	err    error
 	failed chan struct{}
@@ -71,7 +65,7 @@ var _ relay.Observer = (*session)(nil)
 // Run traces until the command ends, an interrupt, or the time is over. Frontend is called once
 // the names of the pods are known.
 func Run(ctx context.Context, o Options, runtime *Runtime, frontend func() (Frontend, error)) error {
-	s := &session{Options: &o, began: o.Now(), tracer: trace.Tracer{Secrets: o.Secrets}, failed: make(chan struct{})}
+	s := &session{Options: &o, tracer: trace.Tracer{Secrets: o.Secrets}, failed: make(chan struct{})}
 	runtime.LearnPods(ctx, o.Log, &s.tracer.Names)
 	in, err := frontend()
 	if err != nil {
@@ -124,7 +118,6 @@ func (s *session) Ended(c *relay.Call) {
 	}
 	e := s.tracer.Ended(c)
 	if s.Filter.Selects(e) {
-		s.summary.Add(e)
 		s.print(e)
 	}
 }
@@ -140,9 +133,7 @@ func (s *session) Missed(m relay.Missed) {
 
 func (s *session) print(entries ...*trace.Entry) {
 	for _, e := range entries {
-		if !s.Quiet {
-			s.keepError(s.Printer.Entry(e))
-		}
+		s.keepError(s.Printer.Entry(e))
 	}
 }
 
@@ -209,18 +200,12 @@ func (s *session) selected(entries []*trace.Entry) []*trace.Entry {
 	return slices.DeleteFunc(entries, func(e *trace.Entry) bool { return !s.Filter.Selects(e) })
 }
 
-// stop prints the end: calls in flight, or the summary. Calls that end later are not printed.
+// stop prints the calls in flight. Calls that end later are not printed.
 func (s *session) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopped = true
-	now := s.Now()
-	inFlight := s.selected(s.tracer.InFlight(now))
-	if s.Summary {
-		s.keepError(s.Printer.Summary(now, &s.summary, inFlight, now.Sub(s.began)))
-		return
-	}
-	s.print(inFlight...)
+	s.print(s.selected(s.tracer.InFlight(s.Now()))...)
 }
 
 // flushTimeout bounds how long the end waits for calls that have passed to be printed.

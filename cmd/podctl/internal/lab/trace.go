@@ -30,8 +30,6 @@ type traceOptions struct {
 	attach  bool
 	filter  trace.Filter
 	secrets bool
-	summary bool
-	quiet   bool
 	// inFlight is the age from which a call in flight is printed.
 	inFlight time.Duration
 	last     time.Duration // 0: until an interrupt, or the end of the command
@@ -46,7 +44,7 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 		Args:    cmdline.Args{Rest: cmdline.MayProgram},
 		Effect:  cmdline.Changes,
 		OnNodes: cmdline.NotOnNodes,
-		Data:    []any{trace.Data{}, summaryData{}},
+		Data:    []any{trace.Data{}},
 		Description: "Passes the bytes of callers on to the runtime and reads a copy of them: calls, streams, deadlines\n" +
 			"and methods that podctl does not know pass unchanged. Calls come from those who use the SOCKET of\n" +
 			"--listen, from COMMAND, which finds the socket in CONTAINER_RUNTIME_ENDPOINT and\n" +
@@ -57,8 +55,8 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 			"With COMMAND the trace goes to standard error unless --write names a file, and the exit code is\n" +
 			"the command's.\n\n" +
 			"   podctl trace --listen /run/trace.sock\n" +
-			"   podctl trace --attach --summary --for 30s\n" +
-			"   podctl trace --summary -- crictl ps\n" +
+			"   podctl trace --attach --for 30s\n" +
+			"   podctl trace -- crictl ps\n" +
 			"   podctl trace -o json --write calls.json --pod web -- podctl run web.yaml\n\n" +
 			"-o is " + output.DataFormats + ", of one object at a time.",
 		Flags: []cli.Flag{
@@ -70,8 +68,6 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 			&cli.DurationFlag{Name: "slower", DefaultText: "all", Usage: "show only calls that took this `DURATION` or longer"},
 			&cli.BoolFlag{Name: "failed", Usage: "show only calls that ended with an error"},
 			&cli.DurationFlag{Name: "in-flight", Value: 5 * time.Second, Usage: "show a call once when it has been in flight for this `DURATION`; 0 for never"},
-			&cli.BoolFlag{Name: "summary", Usage: "at the end print counts, errors and percentiles by method, the slowest calls, and calls in flight"},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no calls"},
 			&cli.BoolFlag{Name: "show-secrets", Usage: "do not mask secrets"},
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`"},
 			&cli.StringFlag{Name: "write", DefaultText: "standard output; standard error with COMMAND", Usage: "write the trace to a new `FILE`, which only its owner can read"},
@@ -89,7 +85,7 @@ func traceCommand(e *shell.Env) *cmdline.Command {
 
 func readTrace(c *cli.Context) (traceOptions, error) {
 	o := traceOptions{
-		Globals: shell.ReadGlobals(c), secrets: c.Bool("show-secrets"), attach: c.Bool("attach"), summary: c.Bool("summary"), quiet: c.Bool("quiet"),
+		Globals: shell.ReadGlobals(c), secrets: c.Bool("show-secrets"), attach: c.Bool("attach"),
 		inFlight: c.Duration("in-flight"), last: c.Duration("for"), file: c.String("write"),
 		filter: trace.Filter{
 			Methods: c.StringSlice("method"), Pods: c.StringSlice("pod"), Callers: c.StringSlice("caller"), Slower: c.Duration("slower"), Failed: c.Bool("failed"),
@@ -160,7 +156,7 @@ func runTrace(ctx context.Context, e *shell.Env, o traceOptions) error {
 		return err
 	}
 	err = tracing.Run(ctx, tracing.Options{
-		Filter: o.filter, Secrets: o.secrets, Summary: o.summary, Quiet: o.quiet, InFlight: o.inFlight, For: o.last, Command: o.command,
+		Filter: o.filter, Secrets: o.secrets, InFlight: o.inFlight, For: o.last, Command: o.command,
 		In: e.In, Out: output.Raw(e.Out), Err: output.Raw(e.Errw), Interrupts: e.Interrupts, Printer: printer, Say: say, Now: e.Now, Log: e.Log,
 	}, runtime, func() (tracing.Frontend, error) {
 		if o.attach {
