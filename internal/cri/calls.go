@@ -10,9 +10,7 @@ import (
 	"time"
 )
 
-// Calls tracks the calls that the runtime has not answered and, where asked,
-// the slowest answered call about each container and sandbox. It is safe for
-// concurrent use.
+// Calls tracks the calls that the runtime has not answered. It is safe for concurrent use.
 type Calls struct {
 	now func() time.Time
 
@@ -21,7 +19,6 @@ type Calls struct {
 	// unanswered are the calls that have passed their deadline, until they are
 	// retried and answered, or not retried for retryTime.
 	unanswered map[callKey]unansweredCall
-	slowest    map[string]TimedCall // by id; nil where they are not kept
 }
 
 // callKey identifies a call and its retries.
@@ -42,24 +39,11 @@ type CallInFlight struct {
 	Since time.Time
 }
 
-// TimedCall is an answered call.
-type TimedCall struct {
-	Method string
-	Took   time.Duration
-}
-
 var _ CallWatcher = (*Calls)(nil)
 
 // NewCalls tracks calls in flight.
 func NewCalls(now func() time.Time) *Calls {
 	return &Calls{now: now, inFlight: map[*CallInFlight]struct{}{}, unanswered: map[callKey]unansweredCall{}}
-}
-
-// NewTimedCalls tracks calls in flight and keeps the slowest ones.
-func NewTimedCalls(now func() time.Time) *Calls {
-	c := NewCalls(now)
-	c.slowest = map[string]TimedCall{}
-	return c
 }
 
 // Begin implements CallWatcher.
@@ -73,10 +57,6 @@ func (c *Calls) Begin(method, id string) (end func(error)) {
 		defer c.mu.Unlock()
 		delete(c.inFlight, call)
 		c.answered(call, err)
-		took, slowest := c.now().Sub(call.Since), c.slowest[id]
-		if c.slowest != nil && err == nil && id != "" && (slowest.Method == "" || took > slowest.Took) {
-			c.slowest[id] = TimedCall{method, took}
-		}
 	}
 }
 
@@ -136,13 +116,6 @@ func (c *Calls) Unanswered() map[string]Unanswered {
 		}
 	}
 	return by
-}
-
-// SlowestOf returns the slowest answered call about a container or sandbox.
-func (c *Calls) SlowestOf(id string) TimedCall {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.slowest[id]
 }
 
 // InFlight returns the calls in flight, oldest first.

@@ -20,9 +20,7 @@ type CheckReport struct {
 	ThresholdSeconds float64 `json:"thresholdSeconds,omitempty"` // --threshold
 
 	Samples   int      `json:"samples"`             // lists of all pods that succeeded
-	RelistP50 *float64 `json:"relistP50,omitempty"` // duration of these lists, median
-	RelistP95 *float64 `json:"relistP95,omitempty"` // duration of these lists, 95th percentile
-	RelistMax *float64 `json:"relistMax,omitempty"` // duration of these lists, maximum
+	RelistMax *float64 `json:"relistMax,omitempty"` // longest duration of these lists
 
 	Pods       int `json:"pods"`       // in the last list
 	Containers int `json:"containers"` // in the last list, without sandboxes
@@ -37,16 +35,12 @@ type CheckReport struct {
 	NoHints string `json:"noHints,omitempty"` // why the runtime has no events
 }
 
-// CheckSlow is a pod whose status took long, and the slowest call of the read.
+// CheckSlow is a pod whose status took long.
 type CheckSlow struct {
-	Namespace   string  `json:"namespace"`           // of the pod
-	Name        string  `json:"name"`                // of the pod
-	UID         string  `json:"uid"`                 // of the pod
-	Seconds     float64 `json:"seconds"`             // for the whole status
-	Call        string  `json:"call"`                // PodSandboxStatus or ContainerStatus
-	Container   string  `json:"container,omitempty"` // container name, if the call is about one
-	ID          string  `json:"id"`                  // of the container or sandbox
-	CallSeconds float64 `json:"callSeconds"`         // for the call
+	Namespace string  `json:"namespace"` // of the pod
+	Name      string  `json:"name"`      // of the pod
+	UID       string  `json:"uid"`       // of the pod
+	Seconds   float64 `json:"seconds"`   // for the whole status
 }
 
 // CheckError is a pod whose status cannot be read.
@@ -65,8 +59,7 @@ func NewCheckReport() CheckReport {
 // Fill copies the numbers of a meter.
 func (r *CheckReport) Fill(m *Meter) {
 	m.mu.Lock()
-	r.Samples = m.relists.n
-	r.RelistP50, r.RelistP95, r.RelistMax = m.relists.summary()
+	r.Samples, r.RelistMax = m.relists.n, m.relists.max()
 	m.mu.Unlock()
 	state, why := m.Hints()
 	switch r.Hints = state.String(); state {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -83,22 +81,12 @@ func (ev Event) Failed() bool {
 type Filter struct {
 	Namespace string
 	Pods      []string // names, or namespace/name
-	Types     []pleg.EventType
-	Selector  labels.Selector // of the sandbox's labels; nil for any
 }
 
-// Matches reports whether the filter selects an event. A pod without a sandbox
-// has no labels.
+// Matches reports whether the filter selects an event.
 func (f Filter) Matches(ev pleg.Event) bool {
-	switch {
-	case f.Namespace != "" && ev.Namespace != f.Namespace:
+	if f.Namespace != "" && ev.Namespace != f.Namespace {
 		return false
-	case len(f.Pods) > 0 && !slices.Contains(f.Pods, ev.Name) && !slices.Contains(f.Pods, pod.DisplayName(ev.Namespace, ev.Name)):
-		return false
-	case len(f.Types) > 0 && !slices.Contains(f.Types, ev.Type):
-		return false
-	case f.Selector != nil:
-		return f.Selector.Matches(labels.Set(ev.Pod.SandboxLabels()))
 	}
-	return true
+	return len(f.Pods) == 0 || slices.Contains(f.Pods, ev.Name) || slices.Contains(f.Pods, pod.DisplayName(ev.Namespace, ev.Name))
 }

@@ -17,7 +17,7 @@ type Meter struct {
 	mu    sync.Mutex
 	notes []Note
 	// relists are the list calls of the full relists that succeeded.
-	relists Durations
+	relists durations
 	// lastErr is the error of the last relist, nil if it succeeded.
 	lastErr error
 	// down is since when relists have failed, zero if they do not.
@@ -99,7 +99,7 @@ func (m *Meter) Relisted(took, _ time.Duration, err error) {
 		m.down = m.now()
 		m.note(Note{Kind: RuntimeDown, Err: err})
 	case err == nil:
-		m.relists.Add(took)
+		m.relists.add(took)
 		if !m.down.IsZero() {
 			m.note(Note{Kind: RuntimeUp, Took: m.now().Sub(m.down)})
 			m.down = time.Time{}

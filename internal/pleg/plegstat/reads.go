@@ -74,9 +74,8 @@ func (s *StatusReads) Errors(pods []*pod.Pod) []CheckError {
 	return found
 }
 
-// Slowest returns the n pods whose statuses took longest to read, each with the
-// slowest CRI call of the read.
-func (s *StatusReads) Slowest(pods []*pod.Pod, calls *cri.Calls, n int) []CheckSlow {
+// Slowest returns the n pods whose statuses took longest to read.
+func (s *StatusReads) Slowest(pods []*pod.Pod, n int) []CheckSlow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []CheckSlow
@@ -85,13 +84,7 @@ func (s *StatusReads) Slowest(pods []*pod.Pod, calls *cri.Calls, n int) []CheckS
 		if !ok || r.took == 0 && r.err != nil {
 			continue
 		}
-		slow := CheckSlow{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Seconds: r.took.Seconds()}
-		for id, container := range p.IDs() {
-			if call := calls.SlowestOf(id); slow.Call == "" || call.Took.Seconds() > slow.CallSeconds {
-				slow.Call, slow.Container, slow.ID, slow.CallSeconds = call.Method, container, id, call.Took.Seconds()
-			}
-		}
-		found = append(found, slow)
+		found = append(found, CheckSlow{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Seconds: r.took.Seconds()})
 	}
 	slices.SortFunc(found, func(a, b CheckSlow) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

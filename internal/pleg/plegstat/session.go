@@ -20,8 +20,6 @@ const (
 	// AutoSource: relists, and the runtime's events where subscribing takes them
 	// from no other subscriber.
 	AutoSource EventSource = "auto"
-	// RelistSource: relists only; podctl does not subscribe.
-	RelistSource EventSource = "relist"
 	// HintSource: the runtime's events; relists only catch up.
 	HintSource EventSource = "events"
 )
@@ -63,7 +61,7 @@ func Open(ctx context.Context, client *cri.Client, o SessionOptions) (*Session, 
 	if o.Source == HintSource && !s.Version.BroadcastsEvents() {
 		return nil, fmt.Errorf("--source events: %w", &unsharedError{s.Version})
 	}
-	var runtime pleg.Runtime = politeRuntime{client, o.Source}
+	var runtime pleg.Runtime = politeRuntime{client}
 	if o.Wrap != nil {
 		runtime = o.Wrap(runtime)
 	}
@@ -96,21 +94,11 @@ func (s *Session) Close() {
 }
 
 // politeRuntime never takes events from another subscriber.
-type politeRuntime struct {
-	*cri.Client
-	source EventSource
-}
+type politeRuntime struct{ *cri.Client }
 
-// ErrNoSubscription is why there are no hints with RelistSource.
-var ErrNoSubscription = fmt.Errorf("--source relist: %w", errors.ErrUnsupported)
-
-// Notices subscribes unless the user forbids it, or the runtime delivers each
-// event to one subscriber only. The version is read each time, because the
-// runtime may have been upgraded.
+// Notices subscribes unless the runtime delivers each event to one subscriber only. The
+// version is read each time, because the runtime may have been upgraded.
 func (r politeRuntime) Notices(ctx context.Context, opened func(), each func(pod.Notice)) error {
-	if r.source == RelistSource {
-		return ErrNoSubscription
-	}
 	v, err := r.Version(ctx)
 	if err != nil {
 		return err
@@ -133,7 +121,5 @@ func (e *unsharedError) Error() string {
 	}
 	return fmt.Sprintf("%s: it is not known whether every subscriber receives each event", e.version)
 }
-
-func (*unsharedError) Hint() string { return "relists work with every runtime: --source relist" }
 
 func (*unsharedError) Unwrap() error { return errors.ErrUnsupported }

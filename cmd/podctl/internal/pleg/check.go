@@ -104,7 +104,7 @@ func runCheck(ctx context.Context, e *shell.Env, o checkOptions) error {
 // examine checks the runtime until it knows enough, or has waited long enough.
 // An error means that the runtime is unreachable.
 func examine(ctx context.Context, e *shell.Env, o checkOptions) (plegstat.CheckReport, error) {
-	c := &checkSession{opts: o, now: e.Now, began: e.Now(), meter: plegstat.NewMeter(e.Now), calls: cri.NewTimedCalls(e.Now)}
+	c := &checkSession{opts: o, now: e.Now, began: e.Now(), meter: plegstat.NewMeter(e.Now), calls: cri.NewCalls(e.Now)}
 	connecting, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	// The check gives up before any call does, so that a call that hangs is
@@ -192,7 +192,7 @@ func (c *checkSession) report() plegstat.CheckReport {
 	server := cri.ServerOf(endpoint)
 	r.PID = server.PID
 	r.Seconds, r.ThresholdSeconds = c.now().Sub(c.began).Seconds(), c.opts.threshold.Seconds()
-	r.Slowest = append(r.Slowest, c.reads.Slowest(pods, c.calls, slowestShown)...)
+	r.Slowest = append(r.Slowest, c.reads.Slowest(pods, slowestShown)...)
 	r.Errors = append(r.Errors, c.reads.Errors(pods)...)
 	r.Pods = len(pods)
 	for _, p := range pods {

@@ -64,7 +64,7 @@ func checkText(r plegstat.CheckReport, full bool) string {
 	if len(r.Slowest) > 0 {
 		var slow []string
 		for _, s := range r.Slowest {
-			slow = append(slow, slowText(s))
+			slow = append(slow, output.OneLine(pod.DisplayName(s.Namespace, s.Name))+" "+output.ShortTime(seconds(s.Seconds)))
 		}
 		add("slowest: %s", strings.Join(slow, ", "))
 	}
@@ -79,8 +79,7 @@ func relistText(r plegstat.CheckReport) string {
 	if r.Samples == 0 {
 		return "no relist succeeded"
 	}
-	return fmt.Sprintf("relist p50 %s, p95 %s, max %s over %s",
-		output.ShortTime(seconds(*r.RelistP50)), output.ShortTime(seconds(*r.RelistP95)), output.ShortTime(seconds(*r.RelistMax)), output.Plural(r.Samples, "sample"))
+	return fmt.Sprintf("relist max %s over %s", output.ShortTime(seconds(*r.RelistMax)), output.Plural(r.Samples, "sample"))
 }
 
 func sizeOf(r plegstat.CheckReport) string {
@@ -95,15 +94,6 @@ func hintText(r plegstat.CheckReport) string {
 		return "no: " + output.OneLine(r.NoHints)
 	}
 	return "unknown: the runtime has not answered"
-}
-
-// slowText is "default/db 120ms (ContainerStatus of db 100ms)".
-func slowText(s plegstat.CheckSlow) string {
-	about := "the sandbox"
-	if s.Container != "" {
-		about = s.Container
-	}
-	return fmt.Sprintf("%s %s (%s of %s %s)", output.OneLine(pod.DisplayName(s.Namespace, s.Name)), output.ShortTime(seconds(s.Seconds)), s.Call, output.OneLine(about), output.ShortTime(seconds(s.CallSeconds)))
 }
 
 // reasonText is the reason of a finding.

@@ -43,7 +43,7 @@ func TestCheckTextNamesTheWaitOnceAndGivesTheHint(t *testing.T) {
 	r := plegstat.CheckReport{
 		Status: plegstat.Unhealthy, Reason: "no answer for 4m12s: PodSandboxStatus of default/db (sandbox 0123456789abc)",
 		Runtime: "containerd\n2.4.2", Endpoint: "unix:///run/c.sock", PID: 1234, Hint: "kill -USR1 1234 makes containerd log its goroutines", Unfinished: "10 of 10 relists, statuses of 0 of 1 pod",
-		Samples: 300, RelistP50: new(0.004), RelistP95: new(0.009), RelistMax: new(0.02), Pods: 1, Containers: 2, Hints: plegstat.HintsNone.String(), NoHints: "switched\noff",
+		Samples: 300, RelistMax: new(0.02), Pods: 1, Containers: 2, Hints: plegstat.HintsNone.String(), NoHints: "switched\noff",
 		Waits: []plegstat.CheckWait{{
 			Call: "PodSandboxStatus", Namespace: "default", Name: "db", UID: "u", ID: "0123456789abcdef",
 			Since: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Seconds: 252,
@@ -52,7 +52,7 @@ func TestCheckTextNamesTheWaitOnceAndGivesTheHint(t *testing.T) {
 	want := `unhealthy: no answer for 4m12s
   waits for PodSandboxStatus of default/db (sandbox 0123456789abc), in flight for 4m12s (since 15:04:05.000)
   answered: 10 of 10 relists, statuses of 0 of 1 pod
-  relist p50 4ms, p95 9ms, max 20ms over 300 samples
+  relist max 20ms over 300 samples
   1 pod, 2 containers · containerd; 2.4.2 at unix:///run/c.sock
   hints: no: switched; off
   hint: kill -USR1 1234 makes containerd log its goroutines

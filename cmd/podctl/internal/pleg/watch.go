@@ -2,7 +2,6 @@ package pleg
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +24,6 @@ type watchOptions struct {
 	shell.Globals
 	filter  plegstat.Filter
 	source  plegstat.EventSource
-	period  time.Duration
 	count   int           // 0: no limit
 	last    time.Duration // duration of the watch; 0: until an interrupt
 	initial bool
@@ -45,28 +43,27 @@ func watchCommand(e *shell.Env) *cmdline.Command {
 			"It is safe beside a kubelet: with runtimes that deliver each event to one subscriber only\n" +
 			"(containerd before 2.0) podctl does not subscribe, and says so.\n" +
 			"-o is " + output.StreamFormats + ".",
-		Flags: slices.Concat(filterFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "selector", Aliases: []string{"l"}, Usage: "show only pods whose sandbox labels match this `SELECTOR`, for example app=web,tier!=cache"},
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}, Usage: "show only pods of this `NAMESPACE`"},
+			&cli.StringSliceFlag{Name: "pod", Usage: "show only the pod `NAME`, or NAMESPACE/NAME; repeatable"},
 			&cli.IntFlag{Name: "count", DefaultText: "no limit", Usage: "stop after `NUMBER` events"},
 			&cli.DurationFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "stop after this `DURATION`; exit with code 1 if --count is not reached"},
 			&cli.BoolFlag{Name: "initial", Usage: "first print the existing containers as events"},
+			&cli.StringFlag{Name: "source", Value: string(plegstat.AutoSource), DefaultText: string(plegstat.AutoSource), Usage: "`SOURCE` of events: auto, or events to relist only where the runtime's events cannot be relied on"},
 			shell.NoHeadersFlag(),
-		}, sourceFlags()),
+		},
 		Action: func(c *cli.Context) error {
 			o := watchOptions{
 				Globals: shell.ReadGlobals(c), count: c.Int("count"), last: c.Duration("for"), initial: c.Bool("initial"),
+				filter: plegstat.Filter{Namespace: c.String("namespace"), Pods: c.StringSlice("pod")}, source: plegstat.EventSource(c.String("source")),
 			}
 			var err error
-			if o.filter, err = readFilter(c); err != nil {
-				return err
-			}
-			if o.source, o.period, err = readSource(c); err != nil {
-				return err
-			}
 			if o.format, err = shell.ReadOutput(c); err != nil {
 				return err
 			}
 			switch {
+			case o.source != plegstat.AutoSource && o.source != plegstat.HintSource:
+				return shell.Usagef("--source %q is neither auto nor events", o.source)
 			case o.count < 0:
 				return shell.Usagef("--count %d is negative", o.count)
 			case o.last < 0:
@@ -128,7 +125,7 @@ func runWatch(ctx context.Context, env *shell.Env, o watchOptions) error {
 	err := e.UntilInterrupted(ctx, func(ctx context.Context) (err error) {
 		var client *cri.Client
 		if client, disconnect, err = shell.ConnectWatched(ctx, e, o.Globals, w.calls, nil); err == nil {
-			w.session, err = plegstat.Open(ctx, client, plegstat.SessionOptions{Source: o.source, Period: o.period, Observer: w.meter, Log: e.Log, Now: e.Now})
+			w.session, err = plegstat.Open(ctx, client, plegstat.SessionOptions{Source: o.source, Observer: w.meter, Log: e.Log, Now: e.Now})
 		}
 		return err
 	})
@@ -216,7 +213,7 @@ func (w *watchSession) alive() bool {
 // drain prints what has come since the last call.
 func (w *watchSession) drain() error {
 	w.turned.Store(w.env.Now().UnixNano())
-	notes, seen := w.notes(), w.take()
+	notes, seen := w.meter.Take(), w.take()
 	if !w.listed && (len(notes) > 0 || len(seen) > 0 || !w.session.Health().LastRelist.IsZero()) {
 		w.listed = true
 		if err := w.printer.begin(w.session.Pods()); err != nil {
@@ -237,12 +234,6 @@ func (w *watchSession) drain() error {
 		}
 	}
 	return w.printWaits()
-}
-
-// notes returns the notes to print: a user who asked for relists knows that
-// there are no hints.
-func (w *watchSession) notes() []plegstat.Note {
-	return slices.DeleteFunc(w.meter.Take(), func(n plegstat.Note) bool { return errors.Is(n.Err, plegstat.ErrNoSubscription) })
 }
 
 // take returns the events to print.

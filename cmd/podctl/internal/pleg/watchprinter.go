@@ -182,6 +182,11 @@ func exitDetail(c *pod.ContainerStatus) string {
 	return text
 }
 
+// eventTypes are the types of events that subscribers receive.
+var eventTypes = []string{
+	string(pleg.ContainerStarted), string(pleg.ContainerDied), string(pleg.ContainerRemoved), string(pleg.PodSync),
+}
+
 // watchSummaryText is the summary in one line.
 func watchSummaryText(s plegstat.WatchSummary) string {
 	total := 0
@@ -198,10 +203,10 @@ func watchSummaryText(s plegstat.WatchSummary) string {
 	}
 	parts := []string{events}
 	if s.Relists > 0 {
-		parts = append(parts, fmt.Sprintf("%s, p95 %s", output.Plural(s.Relists, "full relist"), output.ShortTime(seconds(*s.RelistP95))))
+		parts = append(parts, fmt.Sprintf("%s, max %s", output.Plural(s.Relists, "full relist"), output.ShortTime(seconds(*s.RelistMax))))
 	}
 	if s.Lags > 0 {
-		parts = append(parts, fmt.Sprintf("lag p50 %s, p95 %s, max %s", output.ShortTime(seconds(*s.LagP50)), output.ShortTime(seconds(*s.LagP95)), output.ShortTime(seconds(*s.LagMax))))
+		parts = append(parts, "lag max "+output.ShortTime(seconds(*s.LagMax)))
 	}
 	if s.InFuture > 0 {
 		parts = append(parts, output.Plural(s.InFuture, "event")+" in the future, without a lag: a clock was set back")

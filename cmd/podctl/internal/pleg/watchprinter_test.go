@@ -164,12 +164,12 @@ func TestWatchSummaryText(t *testing.T) {
 	}{
 		{plegstat.WatchSummary{}, "0 events in 0s · no hints"},
 		{
-			plegstat.WatchSummary{Seconds: 9.4, Events: map[string]int{"ContainerDied": 2, "ContainerStarted": 1, "PodSync": 1}, Relists: 2, RelistP95: new(0.003), Lags: 3, LagP50: new(0.003), LagP95: new(0.64), LagMax: new(1.5), Unhinted: n(1)},
-			"4 events in 9s: 1 ContainerStarted, 2 ContainerDied, 1 PodSync · 2 full relists, p95 3ms · lag p50 3ms, p95 640ms, max 1.5s · 1 change without a hint",
+			plegstat.WatchSummary{Seconds: 9.4, Events: map[string]int{"ContainerDied": 2, "ContainerStarted": 1, "PodSync": 1}, Relists: 2, RelistMax: new(0.003), Lags: 3, LagMax: new(1.5), Unhinted: n(1)},
+			"4 events in 9s: 1 ContainerStarted, 2 ContainerDied, 1 PodSync · 2 full relists, max 3ms · lag max 1.5s · 1 change without a hint",
 		},
 		{
-			plegstat.WatchSummary{Seconds: 75, Events: map[string]int{"ContainerRemoved": 1}, Relists: 1, RelistP95: new(0.0), Unhinted: n(0), Gaps: 2},
-			"1 event in 75s: 1 ContainerRemoved · 1 full relist, p95 0ms · every change had a hint · event stream interrupted 2 times",
+			plegstat.WatchSummary{Seconds: 75, Events: map[string]int{"ContainerRemoved": 1}, Relists: 1, RelistMax: new(0.0), Unhinted: n(0), Gaps: 2},
+			"1 event in 75s: 1 ContainerRemoved · 1 full relist, max 0ms · every change had a hint · event stream interrupted 2 times",
 		},
 		{plegstat.WatchSummary{Unhinted: n(3)}, "0 events in 0s · 3 changes without a hint"},
 	} {
