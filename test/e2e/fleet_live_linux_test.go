@@ -168,7 +168,7 @@ func (n fleetNode) examines() {
 		found[f.Name] = f.Level + " " + f.Evidence
 	}
 	for check, want := range map[string]string{
-		"runtime.ready": "ok", "runtime.cni": "ok", "cgroup.version": "", "leftover.shims": "ok", "leftover.mounts": "ok", "leftover.namespaces": "ok",
+		"runtime.ready": "ok", "runtime.cni": "ok", "cgroup.version": "", "leftover": "ok",
 		"kernel.mount-propagation": "ok",
 		"kubelet":                  fmt.Sprintf("info kubelet (pid %d)", n.kubelet.PID(n.t)),
 		"kubelet.files":            fmt.Sprintf("ok root directory %s, configuration %s, static pods ", n.kubelet.Root, n.kubelet.Config),

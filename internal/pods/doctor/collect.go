@@ -11,7 +11,6 @@ import (
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pods/images"
 	"github.com/podctl/podctl/internal/pods/leak"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/pods/why"
@@ -79,21 +78,11 @@ func (o Options) readRuntime(ctx context.Context, f *Facts) {
 	if r.Config.CNI.Shown {
 		r.Config.CNI.find(r.Server.PID)
 	}
-	if shown.SandboxImage == "" {
-		return
-	}
-	if held, err := o.Client.ListImages(ctx); err == nil {
-		for _, i := range held {
-			if !i.Pinned && (&images.Image{Image: *i}).HasName(shown.SandboxImage) {
-				r.UnpinnedSandboxImage = shown.SandboxImage
-			}
-		}
-	}
 }
 
 // probeEvents opens the event stream, unless that takes events from others.
 func probeEvents(ctx context.Context, client *cri.Client) (probed bool, err error) {
-	if !client.Connected().BroadcastsEvents() && !noEvents(client.Connected()) {
+	if !client.Connected().BroadcastsEvents() {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, eventsTimeout)
@@ -107,12 +96,6 @@ func probeEvents(ctx context.Context, client *cri.Client) (probed bool, err erro
 		return true, nil
 	}
 	return true, err
-}
-
-// noEvents reports whether the release has no events at all.
-func noEvents(v cri.Version) bool {
-	n, ok := numbers(v)
-	return v.Name == "containerd" && ok && isOlder(n, [3]int{1, 7})
 }
 
 func readKubelet(ctx context.Context, endpoint string) Kubelet {

@@ -25,7 +25,7 @@ func healthy() Facts {
 			Drivers: cri.CgroupDrivers{Default: "systemd", Named: true}, Probed: true, Server: Server{PID: 7, CanRaise: true},
 			Config: Config{Shown: true, Events: &yes, CNI: CNI{Shown: true, ConfDir: "/etc/cni/net.d", BinDirs: []string{"/opt/cni/bin"}, LoadStatus: "OK", Networks: []Network{{Name: "net", Plugins: []string{"bridge"}, Pool: &Pool{Dir: "/var/lib/cni/networks/net", Total: 253, Taken: 7}}}}},
 		},
-		Host:  Host{Kernel: "6.12", CgroupVersion: 2, Systemd: true, UserNamespaces: 1000, SharedRoot: true, Forwards: true, ClockSynchronized: true},
+		Host:  Host{Kernel: "6.12", CgroupVersion: 2, Systemd: true, UserNamespaces: 1000, SharedRoot: true, Forwards: true},
 		Disks: []Disk{{What: "images", Path: "/var/lib", Size: 100, Free: 50, Inodes: 100, FreeInodes: 50}},
 		Pods:  Pods{Count: 2, Running: 1, Leaks: leak.Findings{Examined: true}, Podctls: []string{"agent"}},
 	}
@@ -56,7 +56,7 @@ func TestHealthyHost(t *testing.T) {
 			t.Errorf("%s is %s: %s", f.Name, f.Level, f.Evidence)
 		}
 	}
-	if len(all) < 20 || Worst(all) != OK {
+	if len(all) < 15 || Worst(all) != OK {
 		t.Errorf("%d findings, the worst is %s", len(all), Worst(all))
 	}
 }
@@ -86,11 +86,10 @@ func TestFindings(t *testing.T) {
 			f.Runtime.Config.CNI.LoadStatus, f.Runtime.Config.CNI.Networks = "no network config found", nil
 		}, "runtime.cni", "failure: no CNI configuration is loaded from /etc/cni/net.d: no network config found"},
 		{func(f *Facts) { f.Runtime.Config.CNI = CNI{} }, "runtime.cni", "info: the runtime does not show"},
-		{leaked(leak.Thing{Kind: leak.Lease, Name: "10.88.0.5 of network net", ID: "3f9c1b2a44d0e7788"}), "leftover.leases", "warning: 1 address of nothing that the runtime lists: 10.88.0.5 of network net (3f9c1b2a44d0e)"},
 		{func(f *Facts) {
 			f.Pods.Leaks.Unlisted = []leak.Thing{{Kind: leak.Lease, Name: "10.88.0.5 of network podman", ID: "3f9c1b2a44d0e7788"}}
 			f.Pods.Leaks.Other = "podman (pid 7)"
-		}, "leftover.leases", "info: 1 address of nothing that this runtime lists, which another client or runtime may have: 10.88.0.5 of network podman (3f9c1b2a44d0e); another runtime may be on this host: podman (pid 7)"},
+		}, "leftover", "info: of nothing that this runtime lists, which another client or runtime may have: 1 address; another runtime may be on this host: podman (pid 7)"},
 		{func(f *Facts) { f.Pods.Leaks.Unread = []string{"/x cannot be read"} }, "leftover.scan", "info: not all of what pods may have left can be read: /x cannot be read"},
 		{func(f *Facts) { f.Pods.Leaks = leak.Findings{Unread: []string{"podctl is not run as root"}} }, "leftover.scan", "info: shims, mounts, namespaces and addresses of pods that are gone are not looked for: podctl is not run as root"},
 		{func(f *Facts) { f.Pods.LeaksErr = fs.ErrClosed }, "leftover.scan", "warning: shims, mounts, namespaces and addresses of pods that are gone cannot be looked for: file already closed"},
@@ -98,11 +97,6 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Runtime.Events = unsupported }, "runtime.events", "info: containerd v2.4.2 has no events"},
 		{func(f *Facts) { f.Runtime.Events, f.Runtime.Config.Events = unsupported, &no }, "runtime.events", "info: events are disabled"},
 		{func(f *Facts) { f.Runtime.Events = fs.ErrClosed }, "runtime.events", "warning: the event stream does not open: file already closed"},
-		{func(f *Facts) { f.Runtime.Version.Version = "1.7.35" }, "runtime.version", "warning: containerd 1.7.35: each event goes to one subscriber"},
-		{func(f *Facts) { f.Runtime.Version.Version = "1.6.20~ds1" }, "runtime.version", "warning: containerd 1.6.20~ds1: no user namespaces"},
-		{func(f *Facts) { f.Runtime.Version.Version = "v2.0.2" }, "runtime.version", "info: containerd v2.0.2: a sandbox status has a timestamp"},
-		{func(f *Facts) { f.Runtime.Version.Version = "1a2b3c4.m" }, "runtime.version", "info: containerd 1a2b3c4.m is not a release"},
-		{func(f *Facts) { f.Runtime.UnpinnedSandboxImage = "pause:1" }, "runtime.sandbox-image", "warning: pause:1, of which sandboxes are made, is not pinned"},
 		{func(f *Facts) { f.Runtime.Server.CanRaise = false }, "runtime.oom-score", "failure: the runtime has no CAP_SYS_RESOURCE"},
 		{func(f *Facts) { f.Runtime.Server.CanRaise, f.Runtime.Config.RestrictOOM = false, true }, "runtime.oom-score", "ok: "},
 		{func(f *Facts) { f.Runtime.Server.CanRaise, f.Runtime.Config = false, Config{} }, "runtime.oom-score", "info: the runtime has no CAP_SYS_RESOURCE; whether"},
@@ -123,14 +117,11 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Disks[0].Free = 14 }, "disk.images", "warning: /var/lib: 14 of 100 free (14%), 50% of the inodes"},
 		{func(f *Facts) { f.Disks[0].FreeInodes = 1 }, "disk.images", "failure: /var/lib: 50 of 100 free (50%), 1% of the inodes"},
 		{func(f *Facts) { f.Disks[0].Err = fs.ErrPermission }, "disk.images", "info: /var/lib cannot be read"},
-		{func(f *Facts) { f.Now = time.Unix(0, 0).UTC() }, "clock", "failure: the clock says 1970-01-01"},
-		{func(f *Facts) { f.Host.ClockSynchronized = false }, "clock", "info: the kernel's clock is not synchronized"},
 		{func(f *Facts) { f.Runtime.Status.Handlers[0].RecursiveReadOnlyMounts = false }, "kernel.recursive-read-only", "info: no handler has"},
 		{func(f *Facts) { f.Runtime.Status.Handlers[0].UserNamespaces = false }, "kernel.user-namespaces", "info: no handler has"},
 		{func(f *Facts) { f.Host.UserNamespaces = 0 }, "kernel.user-namespaces", "info: disabled"},
 		{func(f *Facts) { f.Host.SharedRoot = false }, "kernel.mount-propagation", "warning: / is not a shared mount"},
 		{func(f *Facts) { f.Host.Forwards = false }, "kernel.forwarding", "warning: net.ipv4.ip_forward is 0"},
-		{func(f *Facts) { f.Host.Swap = 1 << 30 }, "kernel.swap", "info: 1.0Gi of swap"},
 		{func(f *Facts) { f.Pods.Abandoned = []string{"a/b"} }, "pods.orphans", "warning: the podctl process of a/b has exited"},
 		{func(f *Facts) { f.Pods.Headless = []string{"a/b"} }, "pods.sandboxes", "warning: containers run without a ready sandbox: a/b"},
 		{func(f *Facts) { f.Pods.Broken = []string{"a/b: c (pid 7) is frozen by the cgroup /x"} }, "pods.processes", "warning: a/b: c (pid 7) is frozen by the cgroup /x"},
@@ -141,15 +132,13 @@ func TestFindings(t *testing.T) {
 		{func(f *Facts) { f.Pods.Doubled = []string{"a/b"} }, "pods.sandboxes", "warning: more than one sandbox is ready of a/b"},
 		{func(f *Facts) { f.Pods.Hanging = []string{"a/b"} }, "pods.starting", "warning: pods do not start: a/b"},
 		{func(f *Facts) { f.Pods.Err = fs.ErrClosed }, "pods", "failure: pods cannot be listed"},
-		{leaked(leak.Thing{Kind: leak.Shim, PID: 8, ID: "abc"}), "leftover.shims", "warning: 1 shim of nothing that the runtime lists: pid 8 (abc)"},
-		{leaked(leak.Thing{Kind: leak.Process, PID: 8, ID: "abc"}), "leftover.processes", "warning: 1 process of nothing that the runtime lists: pid 8 (abc)"},
 		{func(f *Facts) {
-			for name := range strings.SplitSeq("abcdefg", "") {
+			for name := range strings.SplitSeq("ab", "") {
 				leaked(leak.Thing{Kind: leak.Mount, Path: name})(f)
 			}
-		}, "leftover.mounts", "warning: 7 mounts of nothing that the runtime lists: a, b, c, d, e and 2 more"},
-		{leaked(leak.Thing{Kind: leak.NetworkNamespace, Path: "/run/netns/cni-1"}), "leftover.namespaces", "warning: 1 namespace of nothing that the runtime lists: /run/netns/cni-1"},
-		{leaked(leak.Thing{Kind: leak.Cgroup, Path: "/kubepods/podu/c"}), "leftover.cgroups", "warning: 1 cgroup of nothing that the runtime lists: /kubepods/podu/c"},
+			leaked(leak.Thing{Kind: leak.Shim, PID: 8, ID: "abc"})(f)
+			leaked(leak.Thing{Kind: leak.NetworkNamespace, Path: "/run/netns/cni-1"})(f)
+		}, "leftover", "warning: of nothing that the runtime lists: 1 shim, 2 mounts, 1 network namespace"},
 		{func(f *Facts) { f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd"} }, "kubelet", "info: kubelet (pid 9) uses this runtime"},
 		{func(f *Facts) {
 			f.Kubelet = Kubelet{PID: 9, CgroupDriver: "systemd", RootDir: "/var/lib/kubelet", ConfigFile: "/etc/kubelet.yaml"}

@@ -40,10 +40,7 @@ type Runtime struct {
 	Events error
 	Probed bool
 	Config Config
-	// UnpinnedSandboxImage is the image of sandboxes if the runtime holds it and does
-	// not mark it as pinned.
-	UnpinnedSandboxImage string
-	Server               Server
+	Server Server
 }
 
 // Server is the process that serves the runtime's socket.
@@ -95,17 +92,12 @@ type Host struct {
 	CgroupVersion int
 	// Systemd: it is the first process.
 	Systemd bool
-	// Swap in bytes.
-	Swap uint64
 	// UserNamespaces is how many may be made, -1 if it is not known.
 	UserNamespaces int
 	// SharedRoot: mounts below / propagate.
 	SharedRoot bool
 	// Forwards: IPv4 packets are forwarded.
 	Forwards bool
-	// ClockSynchronized is what the kernel says; ClockErr why it is not known.
-	ClockSynchronized bool
-	ClockErr          error
 }
 
 // Disk is the file system of a directory.

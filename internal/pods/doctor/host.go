@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/pods/usage"
@@ -64,22 +63,6 @@ func percent(part, whole uint64) int {
 		return 0
 	}
 	return int(float64(part) / float64(whole) * 100)
-}
-
-// earliest is a time before which no clock of this program was right.
-var earliest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func checkClock(f Facts, r *report) {
-	switch {
-	case f.Now.Before(earliest):
-		r.fail("set the clock", "the clock says %s: certificates of registries are not valid yet", f.Now.Format(time.RFC3339))
-	case f.Host.ClockErr != nil:
-		r.unknown("the state of the clock", f.Host.ClockErr)
-	case !f.Host.ClockSynchronized:
-		r.info("the kernel's clock is not synchronized by NTP: timestamps of several nodes cannot be compared")
-	default:
-		r.ok("synchronized")
-	}
 }
 
 func checkReadOnlyMounts(f Facts, r *report) {
@@ -143,17 +126,5 @@ func checkForwarding(f Facts, r *report) {
 		r.ok("net.ipv4.ip_forward is 1")
 	default:
 		r.warn("sysctl -w net.ipv4.ip_forward=1", "net.ipv4.ip_forward is 0: pods on a bridge reach this host only")
-	}
-}
-
-func checkSwap(f Facts, r *report) {
-	switch {
-	case f.Host.Err != nil:
-	case f.Host.Swap == 0:
-		r.ok("no swap")
-	case f.Host.CgroupVersion == 1:
-		r.warn("swapoff -a, or cgroup v2", "%s of swap with cgroup v1: containers may swap without a limit", usage.Bytes(f.Host.Swap))
-	default:
-		r.info("%s of swap: containers may not use it, as under a kubelet with the default swapBehavior", usage.Bytes(f.Host.Swap))
 	}
 }

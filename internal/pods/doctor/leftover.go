@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/podctl/podctl/internal/pods/leak"
@@ -61,55 +60,46 @@ func checkPods(f Facts, r *report) {
 	}
 }
 
-// checkLeaks returns the check of what has leaked of some kinds, which have one noun.
-func checkLeaks(noun string, kinds ...leak.Kind) func(Facts, *report) {
-	return func(f Facts, r *report) {
-		leaks := f.Pods.Leaks
-		if f.Pods.Err != nil || !leaks.Examined {
-			return // see checkLeakScan
+// checkLeaks counts what sandboxes and containers left; podctl orphans lists what has leaked.
+func checkLeaks(f Facts, r *report) {
+	leaks := f.Pods.Leaks
+	if f.Pods.Err != nil || !leaks.Examined {
+		return // see checkLeakScan
+	}
+	var leaked []leak.Thing
+	for _, l := range leaks.Leaks {
+		leaked = append(leaked, l.Things...)
+	}
+	if len(leaked) > 0 {
+		r.warn("podctl orphans", "of nothing that the runtime lists: %s", countKinds(leaked))
+	}
+	if len(leaks.Unlisted) > 0 {
+		text := countKinds(leaks.Unlisted)
+		if leaks.Other != "" {
+			text += "; another runtime may be on this host: " + leaks.Other
 		}
-		var leaked, unlisted []string
-		for _, l := range leaks.Leaks {
-			for _, t := range l.Things {
-				if slices.Contains(kinds, t.Kind) {
-					leaked = append(leaked, describeLeak(t))
-				}
-			}
-		}
-		for _, t := range leaks.Unlisted {
-			if slices.Contains(kinds, t.Kind) {
-				unlisted = append(unlisted, describeLeak(t))
-			}
-		}
-		if len(leaked) > 0 {
-			r.warn("podctl orphans", "%s of nothing that the runtime lists: %s", plural.Of(len(leaked), noun), firstNames(leaked))
-		}
-		if len(unlisted) > 0 {
-			text := firstNames(unlisted)
-			if leaks.Other != "" {
-				text += "; another runtime may be on this host: " + leaks.Other
-			}
-			r.info("%s of nothing that this runtime lists, which another client or runtime may have: %s", plural.Of(len(unlisted), noun), text)
-		}
-		if len(leaked)+len(unlisted) == 0 {
-			r.ok("no %s of a sandbox or container that is gone", noun)
-		}
+		r.info("of nothing that this runtime lists, which another client or runtime may have: %s", text)
+	}
+	if len(leaked)+len(leaks.Unlisted) == 0 {
+		r.ok("nothing of a sandbox or container that is gone")
 	}
 }
 
-// describeLeak is a thing with the id that it was made for.
-func describeLeak(t leak.Thing) string {
-	text := t.Path
-	switch {
-	case t.PID != 0:
-		text = fmt.Sprintf("pid %d", t.PID)
-	case t.Kind == leak.Lease:
-		text = t.Name
+// countKinds is "1 shim, 2 mounts".
+func countKinds(things []leak.Thing) string {
+	var counts []string
+	for _, kind := range leak.Kinds() {
+		n := 0
+		for _, t := range things {
+			if t.Kind == kind {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, plural.Of(n, string(kind)))
+		}
 	}
-	if t.ID != "" {
-		text += fmt.Sprintf(" (%.13s)", t.ID)
-	}
-	return text
+	return strings.Join(counts, ", ")
 }
 
 // checkLeakScan says what kept podctl from looking for leaks.

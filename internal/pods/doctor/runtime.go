@@ -79,7 +79,7 @@ func checkEvents(f Facts, r *report) {
 	const relists = "podctl and kubelets see changes by relisting, up to a second late"
 	switch {
 	case !f.Runtime.Probed:
-		r.info("not opened: %s gives each event to one subscriber only, and the doctor would take it from another", f.Runtime.Version)
+		r.info("not opened: %s gives no event to more than one subscriber, and the doctor would take those of another", f.Runtime.Version)
 	case f.Runtime.Events == nil:
 		r.ok("the event stream opens")
 	case f.Runtime.Config.Events != nil && !*f.Runtime.Config.Events:
@@ -88,13 +88,6 @@ func checkEvents(f Facts, r *report) {
 		r.info("%s has no events; %s", f.Runtime.Version, relists)
 	default:
 		r.warn("read the runtime's log", "the event stream does not open: %v; %s", f.Runtime.Events, relists)
-	}
-}
-
-func checkSandboxImage(f Facts, r *report) {
-	if image := f.Runtime.UnpinnedSandboxImage; image != "" {
-		r.warn("containerd 2, which pins it; podctl prune and podctl agent keep it in any case",
-			"%s, of which sandboxes are made, is not pinned: image garbage collection may remove it, and without a registry no pod starts then", image)
 	}
 }
 

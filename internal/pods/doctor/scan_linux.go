@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -47,19 +46,13 @@ func readHost(server int) Host {
 	h.Kernel = unix.ByteSliceToString(name.Release[:])
 	h.CgroupVersion = cgroupVersion()
 	h.Systemd = proc.Default.Comm(1) == "systemd"
-	h.Swap, h.Err = swap()
 	if n, err := readNumber("/proc/sys/user/max_user_namespaces"); err == nil {
 		h.UserNamespaces = n
 	}
 	n, err := readNumber("/proc/sys/net/ipv4/ip_forward")
 	h.Forwards = err != nil || n != 0
 	shared, err := sharedRoot(server)
-	h.SharedRoot, h.Err = shared, errors.Join(h.Err, err)
-	var timex unix.Timex
-	if _, err := unix.Adjtimex(&timex); err != nil {
-		h.ClockErr = err
-	}
-	h.ClockSynchronized = timex.Status&unix.STA_UNSYNC == 0
+	h.SharedRoot, h.Err = shared, err
 	return h
 }
 
@@ -93,27 +86,6 @@ func cgroupVersion() int {
 		return 1
 	}
 	return 0
-}
-
-// swap adds up the swap areas.
-func swap() (total uint64, err error) {
-	f, err := os.Open("/proc/swaps")
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil // a kernel without swap
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = f.Close() }() // only read
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if fields := strings.Fields(lines.Text()); len(fields) > 2 {
-			if kib, err := strconv.ParseUint(fields[2], 10, 64); err == nil { // not the header
-				total += kib << 10
-			}
-		}
-	}
-	return total, lines.Err()
 }
 
 func readNumber(path string) (int, error) {

@@ -12,7 +12,7 @@ var errLinux = errors.New("only known on Linux")
 
 func serverOf(cri.Endpoint) Server { return Server{} }
 
-func readHost(int) Host { return Host{Err: errLinux, ClockErr: errLinux, UserNamespaces: -1} }
+func readHost(int) Host { return Host{Err: errLinux, UserNamespaces: -1} }
 
 func readDisk(d Disk) Disk {
 	d.Err = errLinux
