@@ -35,7 +35,6 @@ type Options struct {
 // Injector applies rules to calls. It is safe for concurrent use.
 type Injector struct {
 	options Options
-	began   time.Time
 	stale   staleAnswers
 
 	mu      sync.Mutex // guards the fields below
@@ -45,7 +44,7 @@ type Injector struct {
 
 // New returns an injector of a set of rules, which it owns from then on.
 func New(o Options, set *rules.Set) *Injector {
-	return &Injector{options: o, began: o.Now(), rules: set, changed: make(chan struct{})}
+	return &Injector{options: o, rules: set, changed: make(chan struct{})}
 }
 
 // Rules returns the rules with their counts.
@@ -65,7 +64,7 @@ func (i *Injector) Change(c rules.Change) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	defer i.wake()
-	return i.rules.Apply(c, i.elapsed())
+	return i.rules.Apply(c)
 }
 
 // Follow replaces the rules of the file that is followed: see rules.Set.
@@ -73,14 +72,14 @@ func (i *Injector) Follow(all []rules.Rule) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	defer i.wake()
-	return i.rules.Follow(all, i.elapsed())
+	return i.rules.Follow(all)
 }
 
 // Add adds rules. remove, which may be called again, removes them.
 func (i *Injector) Add(all ...rules.Rule) (remove func(), err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if err := i.rules.Apply(rules.Change{Add: all}, i.elapsed()); err != nil {
+	if err := i.rules.Apply(rules.Change{Add: all}); err != nil {
 		return nil, err
 	}
 	var added []int
@@ -96,13 +95,11 @@ func (i *Injector) wake() {
 	i.changed = make(chan struct{})
 }
 
-func (i *Injector) elapsed() time.Duration { return i.options.Now().Sub(i.began) }
-
 // decide returns the rules that fire for a call, and reports each to Options.Fired.
 func (i *Injector) decide(c rules.Call) []*rules.Firing {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	fired := i.rules.Decide(c, i.elapsed())
+	fired := i.rules.Decide(c)
 	if i.options.Fired != nil {
 		for _, f := range fired {
 			i.options.Fired(f, c)
@@ -205,8 +202,8 @@ func Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Credentials returns the transport credentials that a server needs for rules that match a caller
-// or close its connection. They neither authenticate nor encrypt. callerOf identifies the peer of
+// Credentials returns the transport credentials that a server needs to name the caller of a firing,
+// and for rules that close its connection. They neither authenticate nor encrypt. callerOf identifies the peer of
 // a connection.
 func Credentials(callerOf func(net.Conn) relay.Caller) credentials.TransportCredentials {
 	return peerCredentials{insecure.NewCredentials(), callerOf}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,11 +19,7 @@ import (
 func (i *Injector) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
 	s := &stream{ServerStream: ss, injector: i, what: i.callOf(ss.Context(), info.FullMethod, nil)}
 	if s.end(); s.ended == nil {
-		err := handle(srv, s)
-		if failed := s.send(s.held); failed != nil {
-			err = failed
-		}
-		if s.ended == nil {
+		if err := handle(srv, s); s.ended == nil {
 			return err
 		}
 	}
@@ -39,7 +34,6 @@ type stream struct {
 	grpc.ServerStream
 	injector *Injector
 	what     rules.Call
-	held     []any // messages that wait for the next one
 	ended    error // by a rule; io.EOF without an error
 }
 
@@ -47,17 +41,17 @@ type stream struct {
 func (s *stream) SendMsg(m any) error {
 	message, ok := m.(proto.Message)
 	if !ok {
-		return s.send([]any{m})
+		return s.send(m, 1)
 	}
 	what := s.what
 	what.Target, what.Message = s.injector.targetOf(message.ProtoReflect().Interface()), true
 	fired := s.injector.decide(what)
-	copies, drop, reorder := 1, false, false
+	copies, drop := 1, false
 	for _, f := range fired {
 		if err := Wait(s.Context(), f.Delay); err != nil {
 			return err
 		}
-		copies, drop, reorder = copies+f.Repeat, drop || f.Drop, reorder || f.Reorder
+		copies, drop = copies+f.Repeat, drop || f.Drop
 	}
 	if drop {
 		return nil
@@ -66,19 +60,12 @@ func (s *stream) SendMsg(m any) error {
 	if err != nil {
 		return err
 	}
-	messages := slices.Repeat([]any{changed}, copies)
-	if reorder && s.held == nil {
-		s.held = messages
-		return nil
-	}
-	messages = append(messages, s.held...)
-	s.held = nil
-	return s.send(messages)
+	return s.send(changed, copies)
 }
 
-// send sends messages until a rule ends the stream.
-func (s *stream) send(messages []any) error {
-	for _, m := range messages {
+// send sends copies of a message until a rule ends the stream.
+func (s *stream) send(m any, copies int) error {
+	for range copies {
 		if s.ended != nil {
 			break
 		}

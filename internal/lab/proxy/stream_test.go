@@ -72,7 +72,6 @@ func TestEvents(t *testing.T) {
 		"method=GetContainerEvents drop":   "",
 		"method=*Events drop nth=1":        "3@0 ",
 		"method=*Events repeat=1":          "2@0 2@0 3@0 3@0 ",
-		"method=*Events reorder nth=1":     "3@0 2@0 ",
 		"method=*Events delay=5s":          "2@5 3@10 ",
 		"method=*Events drop pod=other":    "2@0 3@0 ",
 		"method=*Events error=Unavailable": "",

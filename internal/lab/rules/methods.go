@@ -61,7 +61,6 @@ func (r *Rule) checkMethod() error {
 		{"end", r.End, streams, "streams"},
 		{"after", r.After > 0, streams, "streams"},
 		{"drop", r.Drop, streams, "streams"},
-		{"reorder", r.Reorder, streams, "streams"},
 		{"lost", r.Lost != codes.OK, answers, "calls with one answer"},
 		{"stale", r.Stale > 0, answers, "calls with one answer"},
 		{"omit", r.Omit, lists, "lists"},

@@ -28,16 +28,13 @@ var keys = map[string]func(r *Rule, value string) error{
 	"method":      func(r *Rule, v string) error { return pattern(&r.Method, v) },
 	"pod":         func(r *Rule, v string) error { return pattern(&r.Pod, v) },
 	"container":   func(r *Rule, v string) error { return pattern(&r.Container, v) },
-	"caller":      func(r *Rule, v string) error { return pattern(&r.Caller, v) },
 	"nth":         nth,
 	"probability": probability,
 	"seed":        func(r *Rule, v string) (err error) { r.Seed, err = strconv.ParseUint(v, 10, 64); return err },
-	"from":        func(r *Rule, v string) error { return duration(&r.From, v) },
-	"until":       func(r *Rule, v string) error { return duration(&r.Until, v) },
 	"where":       func(r *Rule, v string) error { return assignment(&r.Where, v) },
 	"error":       func(r *Rule, v string) error { return code(&r.Error, v) },
 	"message":     func(r *Rule, v string) error { r.Message = v; return nil },
-	"delay":       delay,
+	"delay":       func(r *Rule, v string) error { return duration(&r.Delay, v) },
 	"hang":        func(r *Rule, v string) error { return flag(&r.Hang, v) },
 	"lost":        func(r *Rule, v string) error { return code(&r.Lost, v) },
 	"repeat":      func(r *Rule, v string) error { return number(&r.Repeat, v, maxRepeat) },
@@ -48,7 +45,6 @@ var keys = map[string]func(r *Rule, value string) error{
 	"fill":        func(r *Rule, v string) error { return number(&r.Fill, v, maxEntries) },
 	"stale":       func(r *Rule, v string) error { return duration(&r.Stale, v) },
 	"drop":        func(r *Rule, v string) error { return flag(&r.Drop, v) },
-	"reorder":     func(r *Rule, v string) error { return flag(&r.Reorder, v) },
 	"end":         func(r *Rule, v string) error { return flag(&r.End, v) },
 	"after":       func(r *Rule, v string) error { return number(&r.After, v, 1<<30) },
 	"close":       func(r *Rule, v string) error { return flag(&r.Close, v) },
@@ -203,14 +199,12 @@ func (r *Rule) check() error {
 		return fmt.Errorf("the rule is longer than %d bytes", maxText)
 	case r.Method == "":
 		return errors.New("method is missing: a CRI method, or a pattern")
-	case r.Error == 0 && r.Lost == 0 && r.Stale == 0 && r.Repeat == 0 && r.DelayMax == 0 && !r.Hang && !r.End && !r.Close && !r.Drop && !r.Reorder && !r.changesAnswer():
-		return errors.New("the rule does nothing: give it error, delay, hang, lost, repeat, set, unset, omit, copies, fill, stale, drop, reorder, end or close")
-	case r.Until > 0 && r.Until <= r.From:
-		return errors.New("until is not after from")
+	case r.Error == 0 && r.Lost == 0 && r.Stale == 0 && r.Repeat == 0 && r.Delay == 0 && !r.Hang && !r.End && !r.Close && !r.Drop && !r.changesAnswer():
+		return errors.New("the rule does nothing: give it error, delay, hang, lost, repeat, set, unset, omit, copies, fill, stale, drop, end or close")
 	case r.After > 0 && !r.endsCall():
 		return errors.New("after is when a stream has an error, hangs, ends or is closed: give the rule error, hang, end or close")
-	case r.endsCall() && r.Lost == codes.OK && (r.changesAnswer() || r.Stale > 0 || r.Repeat > 0 || r.Drop || r.Reorder), r.Lost != codes.OK && r.changesAnswer():
-		return errors.New("error, hang, lost, end and close leave no answer: repeat, set, unset, omit, copies, fill, stale, drop and reorder are for another rule")
+	case r.endsCall() && r.Lost == codes.OK && (r.changesAnswer() || r.Stale > 0 || r.Repeat > 0 || r.Drop), r.Lost != codes.OK && r.changesAnswer():
+		return errors.New("error, hang, lost, end and close leave no answer: repeat, set, unset, omit, copies, fill, stale and drop are for another rule")
 	case len(r.Where) > 0 && !r.changesAnswer():
 		return errors.New("where is of an answer that is changed: give the rule set, unset, omit, copies or fill")
 	}

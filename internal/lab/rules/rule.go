@@ -2,7 +2,6 @@ package rules
 
 import (
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +22,6 @@ type Rule struct {
 	Pod    string // pattern of [NAMESPACE/]POD
 	// Container is a pattern.
 	Container string
-	Caller    string // pid, or pattern of a name
 	// First and Last bound the matching calls for which the rule fires, counted from 1; 0 for no
 	// limit.
 	First, Last int
@@ -31,29 +29,25 @@ type Rule struct {
 	// 0 means always.
 	Probability float64
 	Seed        uint64
-	// From and Until bound the time since the rule was added; Until is 0 for no end.
-	From, Until time.Duration
 	// Where are the fields that an answer, or an entry of a list, must have to be changed.
 	Where []Assignment
 
-	Error   codes.Code // OK for none
-	Message string     // of Error and Lost
-	// DelayMin and DelayMax bound the delay before the call, or before each message of a stream.
-	DelayMin, DelayMax time.Duration
-	Hang               bool       // until the caller gives up, or the rule is removed; with Lost after the runtime did the work
-	Lost               codes.Code // the answer, after the runtime did the work; OK for not
-	Repeat             int        // more calls, or more copies of each message of a stream
-	Set                []Assignment
-	Unset              []string
-	Omit               bool          // entries of a list
-	Copies             int           // of each entry of a list, with other ids
-	Fill               int           // entries of a list at least, by copies
-	Stale              time.Duration // how old an answer may be that is given again
-	Drop               bool          // messages of a stream
-	Reorder            bool          // each message of a stream after the next one
-	End                bool          // of a stream
-	After              int           // messages of a stream that pass before Error, Hang, End and Close
-	Close              bool          // of the caller's connection
+	Error   codes.Code    // OK for none
+	Message string        // of Error and Lost
+	Delay   time.Duration // before the call, or before each message of a stream
+	Hang    bool          // until the caller gives up, or the rule is removed; with Lost after the runtime did the work
+	Lost    codes.Code    // the answer, after the runtime did the work; OK for not
+	Repeat  int           // more calls, or more copies of each message of a stream
+	Set     []Assignment
+	Unset   []string
+	Omit    bool          // entries of a list
+	Copies  int           // of each entry of a list, with other ids
+	Fill    int           // entries of a list at least, by copies
+	Stale   time.Duration // how old an answer may be that is given again
+	Drop    bool          // messages of a stream
+	End     bool          // of a stream
+	After   int           // messages of a stream that pass before Error, Hang, End and Close
+	Close   bool          // of the caller's connection
 }
 
 // Assignment is a field of a message in protobuf JSON, and its value.
@@ -107,26 +101,19 @@ func (r *Rule) isFinal(c Call) bool {
 // hasEffectOn reports whether the rule does something with a call: one for the messages of a
 // stream does nothing with a call that has one answer.
 func (r *Rule) hasEffectOn(c Call) bool {
-	changes := r.Repeat > 0 || r.DelayMax > 0 || r.changesFields() || c.List && r.changesEntries()
+	changes := r.Repeat > 0 || r.Delay > 0 || r.changesFields() || c.List && r.changesEntries()
 	switch {
 	case !c.Stream:
 		return r.After == 0 && (changes || r.Error != codes.OK || r.Hang || r.Close || r.Lost != codes.OK || r.Stale > 0)
 	case r.endsCall():
 		return !c.Message && c.Passed == r.After
 	}
-	return c.Message && (changes || r.Drop || r.Reorder)
+	return c.Message && (changes || r.Drop)
 }
 
-// matches reports whether the rule is for a call, whatever First, Last and Probability. elapsed is
-// the time since the rule was added.
-func (r *Rule) matches(c Call, elapsed time.Duration) bool {
-	if !matchText(r.Method, c.Method) || elapsed < r.From || r.Until > 0 && elapsed >= r.Until || !r.hasEffectOn(c) {
-		return false
-	}
-	if r.Caller != "" && r.Caller != strconv.Itoa(c.Caller.PID) && !matchText(r.Caller, c.Caller.Comm) {
-		return false
-	}
-	return c.List && r.changesAnswer() || r.selects(c.Target)
+// matches reports whether the rule is for a call, whatever First, Last and Probability.
+func (r *Rule) matches(c Call) bool {
+	return matchText(r.Method, c.Method) && r.hasEffectOn(c) && (c.List && r.changesAnswer() || r.selects(c.Target))
 }
 
 // selects reports whether the rule is for a pod or container.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"time"
 )
 
 // Counted is a rule of a Set, with its counts.
@@ -16,8 +15,7 @@ type Counted struct {
 	Matched int // calls that matched
 	Fired   int
 
-	added    time.Duration // when
-	followed bool          // by Follow
+	followed bool // by Follow
 }
 
 // Set is an ordered set of rules with their counts. The zero value is empty.
@@ -29,7 +27,7 @@ type Set struct {
 // NewSet returns a set of rules whose counts are 0.
 func NewSet(all []Rule) *Set {
 	s := &Set{}
-	s.Rules = s.renew(nil, all, false, 0)
+	s.Rules = s.renew(nil, all, false)
 	return s
 }
 
@@ -40,8 +38,8 @@ type Change struct {
 	Add    []Rule
 }
 
-// Apply changes the set. With an error it stays as it is. elapsed is the time since the start.
-func (s *Set) Apply(c Change, elapsed time.Duration) error {
+// Apply changes the set. With an error it stays as it is.
+func (s *Set) Apply(c Change) error {
 	for _, n := range c.Remove {
 		if !slices.ContainsFunc(s.Rules, func(r *Counted) bool { return r.Number == n }) {
 			return fmt.Errorf("there is no rule %d", n)
@@ -51,13 +49,13 @@ func (s *Set) Apply(c Change, elapsed time.Duration) error {
 	if err := checkCount(kept, c.Add); err != nil {
 		return err
 	}
-	s.Rules = append(kept, s.renew(removed, c.Add, false, elapsed)...)
+	s.Rules = append(kept, s.renew(removed, c.Add, false)...)
 	return nil
 }
 
 // Follow replaces the rules of the last Follow, at their place, as Change does; the others
 // stay. With an error the set stays as it is.
-func (s *Set) Follow(all []Rule, elapsed time.Duration) error {
+func (s *Set) Follow(all []Rule) error {
 	kept, removed := s.split(func(r *Counted) bool { return r.followed })
 	at := slices.IndexFunc(s.Rules, func(r *Counted) bool { return r.followed })
 	if at < 0 {
@@ -66,7 +64,7 @@ func (s *Set) Follow(all []Rule, elapsed time.Duration) error {
 	if err := checkCount(kept, all); err != nil {
 		return err
 	}
-	s.Rules = slices.Insert(kept, at, s.renew(removed, all, true, elapsed)...)
+	s.Rules = slices.Insert(kept, at, s.renew(removed, all, true)...)
 	return nil
 }
 
@@ -92,14 +90,14 @@ func checkCount(kept []*Counted, fresh []Rule) error {
 
 // renew returns counted rules, each with the number and the counts of one with the same text
 // among those that are removed. Firings point at the removed ones, which are left alone.
-func (s *Set) renew(removed []*Counted, all []Rule, followed bool, elapsed time.Duration) []*Counted {
+func (s *Set) renew(removed []*Counted, all []Rule, followed bool) []*Counted {
 	var fresh []*Counted
 	for _, rule := range all {
-		r := &Counted{Rule: rule, added: elapsed, followed: followed}
+		r := &Counted{Rule: rule, followed: followed}
 		if i := slices.IndexFunc(removed, func(old *Counted) bool { return old.Text == rule.Text }); i >= 0 {
 			old := removed[i]
 			removed = slices.Delete(slices.Clone(removed), i, i+1)
-			r.Number, r.Matched, r.Fired, r.added = old.Number, old.Matched, old.Fired, old.added
+			r.Number, r.Matched, r.Fired = old.Number, old.Matched, old.Fired
 		} else {
 			s.last++
 			r.Number = s.last
@@ -110,12 +108,12 @@ func (s *Set) renew(removed []*Counted, all []Rule, followed bool, elapsed time.
 }
 
 // Decide returns the rules that fire for a call, in their order. One that ends the call is
-// the last. elapsed is the time since the start.
-func (s *Set) Decide(c Call, elapsed time.Duration) []*Firing {
+// the last.
+func (s *Set) Decide(c Call) []*Firing {
 	var fired []*Firing
 	ended := false
 	for _, r := range s.Rules {
-		if !r.matches(c, elapsed-r.added) {
+		if !r.matches(c) {
 			continue
 		}
 		r.Matched++
@@ -126,8 +124,7 @@ func (s *Set) Decide(c Call, elapsed time.Duration) []*Firing {
 			continue
 		}
 		r.Fired++
-		delay := r.DelayMin + time.Duration(draw(r.Seed, r.Number, -r.Matched)*float64(r.DelayMax-r.DelayMin))
-		fired = append(fired, &Firing{Rule: &r.Rule, Number: r.Number, Count: r.Fired, Delay: delay})
+		fired = append(fired, &Firing{Rule: &r.Rule, Number: r.Number, Count: r.Fired})
 		ended = r.isFinal(c)
 	}
 	return fired
@@ -136,9 +133,8 @@ func (s *Set) Decide(c Call, elapsed time.Duration) []*Firing {
 // Firing is a rule that fires.
 type Firing struct {
 	*Rule
-	Number int           // of the rule
-	Count  int           // of the firings of the rule, from 1
-	Delay  time.Duration // as drawn
+	Number int // of the rule
+	Count  int // of the firings of the rule, from 1
 }
 
 // draw returns a number in [0, 1), always the same for a seed, a rule and a call.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // shown is a set as NUMBER:MESSAGE:SEEN/FIRED words.
@@ -42,12 +41,12 @@ func TestChange(t *testing.T) {
 		"more than bound": {Change{Remove: []int{1}, Add: make([]Rule, maxRules-1)}, "1:a:2/1 2:b:2/1 3:c:2/1"},
 	} {
 		s := NewSet(some(t, "a b c"))
-		s.Decide(Call{Method: "Version"}, 0)
-		err := s.Apply(c.change, 0)
+		s.Decide(Call{Method: "Version"})
+		err := s.Apply(c.change)
 		if refused := strings.Contains(name, "unknown") || strings.Contains(name, "bound"); (err != nil) != refused {
 			t.Errorf("%s: %v", name, err)
 		}
-		s.Decide(Call{Method: "Version"}, 0)
+		s.Decide(Call{Method: "Version"})
 		if got := shown(s); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
@@ -57,7 +56,7 @@ func TestChange(t *testing.T) {
 func TestNumberIsNeverUsedAgain(t *testing.T) {
 	s := NewSet(some(t, "a b"))
 	for _, c := range []Change{{Remove: []int{2}}, {Add: some(t, "b")}} {
-		if err := s.Apply(c, 0); err != nil {
+		if err := s.Apply(c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +70,7 @@ func TestFollow(t *testing.T) {
 	s := NewSet(some(t, "flag"))
 	follow := func(all []Rule, want bool) func() error {
 		return func() error {
-			err := s.Follow(all, 0)
+			err := s.Follow(all)
 			if (err == nil) != want {
 				t.Errorf("%d rules were followed: %v", len(all), err)
 			}
@@ -83,45 +82,26 @@ func TestFollow(t *testing.T) {
 		want string // after one more call
 	}{
 		{follow(some(t, "x y"), true), "1:flag:1/0 2:x:1/0 3:y:1/0"},
-		{func() error { return s.Apply(Change{Add: some(t, "added")}, 0) }, "1:flag:2/1 2:x:2/1 3:y:2/1 4:added:1/0"},
+		{func() error { return s.Apply(Change{Add: some(t, "added")}) }, "1:flag:2/1 2:x:2/1 3:y:2/1 4:added:1/0"},
 		{follow(some(t, "z y"), true), "1:flag:3/1 5:z:1/0 3:y:3/1 4:added:2/1"},
 		{follow(make([]Rule, maxRules), false), "1:flag:4/1 5:z:2/1 3:y:4/1 4:added:3/1"},
 		// One that is removed comes back with the file.
-		{func() error { return s.Apply(Change{Remove: []int{5}}, 0) }, "1:flag:5/1 3:y:5/1 4:added:4/1"},
+		{func() error { return s.Apply(Change{Remove: []int{5}}) }, "1:flag:5/1 3:y:5/1 4:added:4/1"},
 		{follow(some(t, "z y"), true), "1:flag:6/1 6:z:1/0 3:y:6/1 4:added:5/1"},
 	} {
 		err := step.do()
-		s.Decide(Call{Method: "Version"}, 0)
+		s.Decide(Call{Method: "Version"})
 		if got := shown(s); got != step.want {
 			t.Fatalf("%s, want %s; %v", got, step.want, err)
 		}
 	}
 }
 
-// The time window of a rule begins when it is added, and stays when it comes again.
-func TestWindowBeginsWithTheRule(t *testing.T) {
-	rule := []Rule{parse(t, "method=Version hang until=10s")}
-	s := NewSet(nil)
-	if err := s.Apply(Change{Add: rule}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	got := ""
-	for _, second := range []int{61, 69, 71} {
-		if err := s.Apply(Change{Remove: []int{1}, Add: rule}, time.Duration(second)*time.Second); err != nil {
-			t.Fatal(err)
-		}
-		got += fmt.Sprint(len(s.Decide(Call{Method: "Version"}, time.Duration(second)*time.Second)))
-	}
-	if got != "110" {
-		t.Error(got)
-	}
-}
-
 // A firing stays what it is when its rule is removed.
 func TestFiringOutlivesItsRule(t *testing.T) {
 	s := NewSet([]Rule{parse(t, "method=Version error=Internal")})
-	f := s.Decide(Call{Method: "Version"}, 0)[0]
-	if err := s.Apply(Change{Remove: []int{1}, Add: some(t, "a")}, 0); err != nil {
+	f := s.Decide(Call{Method: "Version"})[0]
+	if err := s.Apply(Change{Remove: []int{1}, Add: some(t, "a")}); err != nil {
 		t.Fatal(err)
 	}
 	if f.Number != 1 || f.Count != 1 || f.Text != "method=Version error=Internal" {

@@ -40,18 +40,6 @@ func duration(to *time.Duration, v string) (err error) {
 	return nil
 }
 
-// delay reads 2s, and 1s-3s.
-func delay(r *Rule, v string) error {
-	low, high, isRange := strings.Cut(v, "-")
-	if !isRange {
-		high = low
-	}
-	if err := errors.Join(duration(&r.DelayMin, low), duration(&r.DelayMax, high)); err != nil || r.DelayMax < r.DelayMin || r.DelayMax == 0 {
-		return errors.New("want a duration or a range of them: 2s, 1s-3s")
-	}
-	return nil
-}
-
 // nth reads 3, 3- and 3-5.
 func nth(r *Rule, v string) error {
 	low, high, isRange := strings.Cut(v, "-")

@@ -41,19 +41,18 @@ func proxyCommand(e *shell.Env) *cmdline.Command {
 			"--rules a YAML object with the same keys. The rules are those of --inject, then those of the\n" +
 			"file, which is followed: when it changes, its rules are replaced; one that stays keeps its\n" +
 			"counts. Each firing is printed, and how often each rule fired at the end.\n\n" +
-			"A rule matches by method, pod ([NAMESPACE/]POD) and container, all three patterns; caller (pid\n" +
-			"or name), nth (3, 3-, 3-5: the number of the matching call), probability with seed, from and\n" +
-			"until (durations since the rule was added), and where=PATH=VALUE (a field of the answer). On\n" +
-			"lists, pod and container select entries. It does one or more of: error=CODE and message,\n" +
-			"delay=2s or 1s-3s, hang, lost=CODE (the runtime did the work, the answer is lost), repeat=N\n" +
+			"A rule matches by method, pod ([NAMESPACE/]POD) and container, all three patterns; nth (3, 3-,\n" +
+			"3-5: the number of the matching call), probability with seed, and where=PATH=VALUE (a field of\n" +
+			"the answer). On lists, pod and container select entries. It does one or more of: error=CODE and\n" +
+			"message, delay=2s, hang, lost=CODE (the runtime did the work, the answer is lost), repeat=N\n" +
 			"(more calls), set=PATH=VALUE and unset=PATH (a field of the answer or of each entry, as protobuf\n" +
 			"JSON names it), stale=5s (an answer of up to that age again), close (the connection); on lists\n" +
 			"omit, copies=N (of each entry) and fill=N (entries); on streams end, which like error, hang and\n" +
 			"close is at once or with after=N after N messages, and for each message drop, delay, repeat=N,\n" +
-			"reorder (after the next one), set and unset. A rule that does nothing with the methods that it\n" +
+			"set and unset. A rule that does nothing with the methods that it\n" +
 			"matches is refused.\n\n" +
 			"   podctl proxy --listen /run/proxy.sock --inject 'method=StopContainer pod=web* error=Internal'\n" +
-			"   podctl proxy --listen /run/proxy.sock --inject 'method=List* delay=1s-3s probability=0.1'\n" +
+			"   podctl proxy --listen /run/proxy.sock --inject 'method=List* delay=2s probability=0.1'\n" +
 			"   podctl proxy --listen /run/proxy.sock --inject 'method=GetContainerEvents drop nth=3-'\n" +
 			"   podctl proxy --listen /run/proxy.sock --inject 'method=GetContainerEvents hang after=100'\n" +
 			"   podctl -r sim: proxy --listen /run/proxy.sock --rules faults.yaml",
