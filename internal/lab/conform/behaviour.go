@@ -5,8 +5,6 @@ import (
 	_ "embed" // behaviours.yaml
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -29,20 +27,13 @@ type Behaviour struct {
 	Spec    json.RawMessage   `json:"spec"`
 	Objects []json.RawMessage `json:"objects"` // of the name and namespace of the pod
 	Until   map[string]any    `json:"until"`
-	Ask     *Ask              `json:"ask"`
+	Exec    []string          `json:"exec"` // steps in the first container, at that moment
 	Expect  map[string]any    `json:"expect"`
 	// Unsupported is why the behaviour is not offered, if it deviates and When is true.
 	Unsupported struct {
 		When map[string]any `json:"when"`
 		Why  string         `json:"why"`
 	} `json:"unsupported"`
-}
-
-// Ask is a question to a pod that runs, with one field set.
-type Ask struct {
-	Exec  []string `json:"exec"`  // steps in its first container
-	Port  int      `json:"port"`  // whose text is read through a port-forward
-	Stats string   `json:"stats"` // a container, whose CPU and memory the runtime reports
 }
 
 //go:embed behaviours.yaml
@@ -62,8 +53,8 @@ type ManifestOptions struct {
 	Image string // one that the runtime has
 	Mark  string // value of Label
 	Class string // runtime class, "" for none
-	// Files are podctl and what it needs to run: paths on the host by those in the containers.
-	Files map[string]string
+	// Podctl is the path on the host of the program that runs in the containers.
+	Podctl string
 }
 
 // Manifest returns the documents of a behaviour, separated by ---.
@@ -76,13 +67,7 @@ func (p ManifestOptions) Manifest(b Behaviour) ([]byte, error) {
 		spec["runtimeClassName"] = p.Class
 	}
 	volumes, _ := spec["volumes"].([]any)
-	var files []any
-	for n, path := range slices.Sorted(maps.Keys(p.Files)) {
-		name := fmt.Sprintf("podctl-%d", n)
-		volumes = append(volumes, map[string]any{"name": name, "hostPath": map[string]any{"path": p.Files[path], "type": "File"}})
-		files = append(files, map[string]any{"name": name, "mountPath": path, "readOnly": true})
-	}
-	spec["volumes"] = volumes
+	spec["volumes"] = append(volumes, map[string]any{"name": "podctl", "hostPath": map[string]any{"path": p.Podctl, "type": "File"}})
 	for _, kind := range []string{"initContainers", "containers"} {
 		containers, _ := spec[kind].([]any)
 		for _, c := range containers {
@@ -92,7 +77,7 @@ func (p ManifestOptions) Manifest(b Behaviour) ([]byte, error) {
 				c["command"] = []string{program, inside.Command}
 			}
 			mounts, _ := c["volumeMounts"].([]any)
-			c["volumeMounts"] = append(mounts, files...)
+			c["volumeMounts"] = append(mounts, map[string]any{"name": "podctl", "mountPath": program, "readOnly": true})
 		}
 	}
 	metadata := map[string]any{"name": b.Name, "namespace": Namespace}

@@ -1,11 +1,11 @@
 // Package conform compares what a runtime does with pods with what is true inside of their
 // containers.
 //
-//	behaviours.yaml: spec, until, ask ─► Manifest ─► podctl's own node ─► runtime
-//	                                                                         │
-//	          status, logs, answer of ask ─► Observation ─► expect ─► Result: ok, deviates, unsupported
-//	                                              ▲
-//	     package inside, in each container: facts ┘   (podctl itself, mounted from the host)
+//	behaviours.yaml: spec, until ─► Manifest ─► podctl's own node ─► runtime
+//	                                                                    │
+//	          status, logs, exec ─► Observation ─► expect ─► Result: ok, deviates, unsupported
+//	                                     ▲
+//	package inside, in each container: facts ┘   (podctl itself, mounted from the host)
 //
 // A behaviour is one pod and what must be true in it: a row of behaviours.yaml. No image is
 // needed but one that the runtime has: containers run podctl, which is mounted. Single calls and
@@ -14,8 +14,8 @@
 // # A row
 //
 // Containers without a command run the steps of package inside that are their arguments. The pod
-// is asked, and then removed, as soon as until is true, by default at its end. The keys of until
-// and expect are paths, their values what is there:
+// is removed as soon as until is true, by default at its end, and after the steps of exec in its
+// first container. The keys of until and expect are paths, their values what is there:
 //
 //	value        equal to it
 //	=path        equal to what is at the path
@@ -31,8 +31,8 @@
 //	                        facts) and attempts (which wrote them), stdout and stderr ({text, tags}),
 //	                        malformed (number of lines that are none of a log); end ("3 Error"),
 //	                        message, seconds, restarts, ready
-//	answer                  of ask: err, code, stdout, stderr, facts; cpuNanoseconds, memoryBytes
-//	host, events            facts of the host; states of the first container that events told
+//	answer                  of exec: err, code, stdout, stderr, facts
+//	host                    facts of the host
 //	stopSeconds             from the request to remove the pod until it was gone
 //	PATH.length, PATH.words of a list or a string
 package conform

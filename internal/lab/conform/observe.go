@@ -1,20 +1,16 @@
 package conform
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/lab/conform/inside"
-	"github.com/podctl/podctl/internal/pod"
 )
 
 // Observation is a pod's run: what podctl and the runtime reported, and what its containers wrote.
@@ -36,20 +32,15 @@ type Observation struct {
 	Logs map[string][]string
 	// Host are facts of the host, as podctl sees it.
 	Host map[string]any
-	// Events are the states that the runtime's events told of the first container; nil if it
-	// has no events for podctl.
-	Events []string
 }
 
-// Answer is the answer to an Ask. Err is why there is none.
+// Answer is how Behaviour.Exec ended. Err is why it did not run.
 type Answer struct {
-	Err            string         `json:"err"`
-	Code           int            `json:"code"`
-	Stdout         string         `json:"stdout"`
-	Stderr         string         `json:"stderr"`
-	Facts          map[string]any `json:"facts"` // the line of Stdout that begins with FactsPrefix
-	CPUNanoseconds uint64         `json:"cpuNanoseconds"`
-	MemoryBytes    uint64         `json:"memoryBytes"`
+	Err    string         `json:"err"`
+	Code   int            `json:"code"`
+	Stdout string         `json:"stdout"`
+	Stderr string         `json:"stderr"`
+	Facts  map[string]any `json:"facts"` // the line of Stdout that begins with FactsPrefix
 }
 
 // containers returns what is known of each container of a pod by a status.
@@ -81,7 +72,7 @@ func (s *Observation) view() any {
 		_ = json.Unmarshal([]byte(facts), &s.Answer.Facts) // without facts nothing is true of them
 	}
 	all["pod"], all["status"], all["ended"], all["answer"] = s.Pod, s.Status, s.Ended, s.Answer
-	all["host"], all["events"], all["stopSeconds"] = s.Host, s.Events, s.StopTook.Seconds()
+	all["host"], all["stopSeconds"] = s.Host, s.StopTook.Seconds()
 	return plain(all)
 }
 
@@ -174,66 +165,4 @@ func describe(s v1.PodStatus) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// stateRecorder records the states that the runtime's events report, by container id.
-type stateRecorder struct {
-	// hasEvents reports whether the runtime has events for podctl.
-	hasEvents bool
-
-	mu   sync.Mutex
-	byID map[string][]string
-}
-
-// watchStates subscribes to the events of a runtime that gives them to everybody, until ctx
-// ends.
-func watchStates(ctx context.Context, client *cri.Client) *stateRecorder {
-	s := &stateRecorder{byID: map[string][]string{}}
-	if !client.Connected().BroadcastsEvents() {
-		return s
-	}
-	opened, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = client.Notices(ctx, func() { close(opened) }, s.handleHint) // without events there are none
-	}()
-	select {
-	case <-opened:
-		// A runtime whose events are disabled ends the stream at once.
-		select {
-		case <-ended:
-		case <-time.After(time.Second):
-			s.hasEvents = true
-		}
-	case <-ended:
-	}
-	return s
-}
-
-func (s *stateRecorder) handleHint(h pod.Notice) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state := strings.ToLower(h.State.String())
-	if h.Deleted {
-		state = "deleted"
-	}
-	s.byID[h.ID] = append(s.byID[h.ID], state)
-}
-
-// eventTimeout bounds the wait for the event that a container was deleted.
-const eventTimeout = 2 * time.Second
-
-// statesOf returns the states of a container that is gone, nil without events.
-func (s *stateRecorder) statesOf(id string) []string {
-	if !s.hasEvents {
-		return nil
-	}
-	for until := time.Now().Add(eventTimeout); ; time.Sleep(eventTimeout / 20) {
-		s.mu.Lock()
-		got := slices.Clone(s.byID[id])
-		s.mu.Unlock()
-		if slices.Contains(got, "deleted") || time.Now().After(until) {
-			return append([]string{}, got...)
-		}
-	}
 }

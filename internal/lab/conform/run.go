@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/stream"
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/lab/conform/inside"
 	"github.com/podctl/podctl/internal/node"
@@ -70,13 +67,13 @@ func Run(ctx, changes context.Context, o Options) (_ []Result, err error) {
 	}
 	dir := filepath.Join(at.dir, "program")
 	defer func() { _ = os.RemoveAll(dir) }() // of the next one
-	files, err := copyPodctl(dir)
+	podctl, err := copyPodctl(dir)
 	if err != nil {
 		return nil, err
 	}
 	var documents [][]byte
 	for _, b := range o.Behaviours {
-		document, err := ManifestOptions{Image: image, Files: files, Mark: at.mark, Class: o.Handler}.Manifest(b)
+		document, err := ManifestOptions{Image: image, Podctl: podctl, Mark: at.mark, Class: o.Handler}.Manifest(b)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +91,7 @@ func Run(ctx, changes context.Context, o Options) (_ []Result, err error) {
 	}
 	r := &run{
 		Options: o, handler: handler, session: session, objects: set.Objects, want: map[types.UID]node.Desired{},
-		host: plain(inside.Facts(nil)).(map[string]any), events: watchStates(ctx, o.Client),
+		host: plain(inside.Facts(nil)).(map[string]any),
 	}
 	score, _ := r.host["oomScoreAdj"].(float64)
 	r.host["shimScoreAdj"] = score + 1 // containerd's, which crun before 1.9 leaves where the runtime asks for 0
@@ -139,7 +136,6 @@ type run struct {
 	handler cri.Handler
 	objects *pod.Objects
 	host    map[string]any
-	events  *stateRecorder
 
 	mu   sync.Mutex
 	want map[types.UID]node.Desired
@@ -193,8 +189,8 @@ const (
 	// untilTimeout bounds the time until a pod has come so far, endTimeout that until it is gone.
 	untilTimeout = 40 * time.Second
 	endTimeout   = time.Minute
-	// askTimeout bounds a question to a pod.
-	askTimeout = 20 * time.Second
+	// execTimeout bounds steps in a container.
+	execTimeout = 20 * time.Second
 	// maxLog bounds what is read of a log.
 	maxLog = 1 << 20
 )
@@ -211,9 +207,9 @@ func (r *run) observe(ctx context.Context, b Behaviour, d node.Desired) *Observa
 	seen.Status, seen.Ended, seen.Late, seen.Problem = info.Status, info.Status, !ok, info.LastError.Text
 	if info.Rejected != nil {
 		seen.Refused = info.Rejected.Error()
-	} else if ok && b.Ask != nil {
+	} else if ok && b.Exec != nil {
 		var err error
-		if seen.Answer, err = r.ask(ctx, *b.Ask, info); err != nil {
+		if seen.Answer, err = r.exec(ctx, b.Exec, info); err != nil {
 			seen.Answer.Err = err.Error()
 		}
 	}
@@ -233,9 +229,6 @@ func (r *run) observe(ctx context.Context, b Behaviour, d node.Desired) *Observa
 			}
 			seen.Logs[c.Name] = append(seen.Logs[c.Name], string(text))
 		}
-	}
-	if all := seen.Ended.ContainerStatuses; len(all) > 0 {
-		seen.Events = r.events.statesOf(runtimeID(all[0]))
 	}
 	return seen
 }
@@ -283,63 +276,9 @@ func runtimeID(c v1.ContainerStatus) string {
 	return id
 }
 
-// ask asks a pod that runs.
-func (r *run) ask(ctx context.Context, ask Ask, i node.Info) (a Answer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	if ask.Port != 0 {
-		a.Stdout, err = r.forward(ctx, i, uint16(ask.Port))
-		return a, err
-	}
+// exec runs steps in the first container of a pod.
+func (r *run) exec(ctx context.Context, steps []string, i node.Info) (Answer, error) {
 	id := runtimeID(i.Status.ContainerStatuses[0])
-	if ask.Exec != nil {
-		result, err := r.Client.ExecSync(ctx, id, append([]string{program, inside.Command}, ask.Exec...), askTimeout)
-		return Answer{Stdout: string(result.Stdout), Stderr: string(result.Stderr), Code: int(result.ExitCode)}, err
-	}
-	all, err := r.Client.ContainerStats(ctx)
-	if err != nil {
-		return a, err
-	}
-	at := slices.IndexFunc(all, func(s cri.ContainerStats) bool { return s.ID == id })
-	if at < 0 || all[at].CPU == nil || all[at].WorkingSet == nil {
-		return a, errors.New("the runtime reports no statistics of a container that runs")
-	}
-	return Answer{CPUNanoseconds: uint64(*all[at].CPU), MemoryBytes: *all[at].WorkingSet}, nil
-}
-
-// forward reads the answer of an HTTP server through a port-forward.
-func (r *run) forward(ctx context.Context, i node.Info, port uint16) (string, error) {
-	listed := r.session.RuntimePods()
-	at := slices.IndexFunc(listed, func(p *pod.Pod) bool { return p.UID == i.Pod.UID })
-	if at < 0 {
-		return "", errors.New("the runtime does not list the pod")
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	forwarder := stream.Forwarder{
-		URL: func(ctx context.Context, port uint16) (string, error) {
-			return r.Client.PortForward(ctx, listed[at].Sandboxes[0].ID, port)
-		},
-		Failed: func(_ *stream.Listener, err error) { cancel(err) },
-	}
-	var serving sync.WaitGroup
-	defer serving.Wait()
-	defer cancel(nil)
-	serving.Go(func() {
-		_ = forwarder.Serve(ctx, []*stream.Listener{{Listener: listener, Remote: func(context.Context) (uint16, error) { return port, nil }}}) // Failed has it
-	})
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+listener.Addr().String(), nil)
-	if err != nil {
-		return "", err
-	}
-	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
-	if err != nil {
-		return "", cmp.Or(context.Cause(ctx), err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-	return string(text), err
+	result, err := r.Client.ExecSync(ctx, id, append([]string{program, inside.Command}, steps...), execTimeout)
+	return Answer{Stdout: string(result.Stdout), Stderr: string(result.Stderr), Code: int(result.ExitCode)}, err
 }

@@ -129,11 +129,6 @@ func (r runner) run(verb, rest string) (code int, done bool, err error) {
 		}
 	case "child": // STEP, in a child process, whose end is written
 		fmt.Fprintln(out, "child:", exec.Command("/proc/self/exe", Command, rest).Run())
-	case "spin": // DURATION of CPU time
-		var d time.Duration
-		d, err = time.ParseDuration(rest)
-		for cpuTime() < d {
-		}
 	default:
 		err = errors.New("unknown step")
 	}
@@ -145,10 +140,3 @@ var eaten [][]byte
 
 // signalOf is the signal of a name without SIG.
 func signalOf(name string) syscall.Signal { return unix.SignalNum("SIG" + name) }
-
-// cpuTime is what this process has used.
-func cpuTime() time.Duration {
-	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // it cannot fail
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
-}
