@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -27,8 +25,6 @@ type GroupOptions struct {
 	// be read is tried again, and is a Problem only if it could not be read when its
 	// container had ended. So is one of which there was no file.
 	Retry bool
-	// PollOnly does not ask the kernel for changes of directories.
-	PollOnly bool
 }
 
 // ErrEnough ends the reading of one log.
@@ -39,8 +35,6 @@ var ErrEnough = errors.New("enough lines")
 type Group struct {
 	opts GroupOptions
 	wake chan struct{}
-	// watcher is made for the first log that is followed.
-	watcher atomic.Pointer[watcher]
 
 	mu     sync.Mutex
 	added  []*member
@@ -57,9 +51,7 @@ type Group struct {
 
 // NewGroup returns a group without logs. The caller closes it.
 func NewGroup(o GroupOptions) *Group {
-	g := &Group{opts: o, wake: make(chan struct{}, 1), members: map[string]*member{}}
-	g.watcher.Store(&watcher{})
-	return g
+	return &Group{opts: o, wake: make(chan struct{}, 1), members: map[string]*member{}}
 }
 
 // Add opens a log, which is read by Run. The key is for End; of is what Each is
@@ -77,13 +69,7 @@ func (g *Group) Add(key string, of any, path string, o Options) error {
 		failed = fileError(path, fs.ErrNotExist)
 	}
 	g.mu.Lock()
-	if o.Follow && !g.opts.PollOnly {
-		if g.watcher.Load().notify == nil {
-			g.watcher.Store(newWatcher())
-		}
-		g.watcher.Load().add(filepath.Dir(path))
-	}
-	g.added = append(g.added, &member{key: key, dir: filepath.Dir(path), of: of, reader: r, failed: failed, changed: true})
+	g.added = append(g.added, &member{key: key, of: of, reader: r, failed: failed})
 	g.mu.Unlock()
 	g.signal()
 	return nil
@@ -112,7 +98,6 @@ func (g *Group) Close() {
 	for _, m := range g.members {
 		m.reader.Close()
 	}
-	g.watcher.Load().close()
 }
 
 func (g *Group) signal() {

@@ -21,7 +21,6 @@ type collected struct {
 
 func collect(t *testing.T, o GroupOptions) *collected {
 	c := &collected{}
-	o.PollOnly = true // a bubble does not see the kernel's notifications
 	o.Each = func(of any, l Line) error {
 		c.got = append(c.got, fmt.Sprint(of, string(l.Text)))
 		return nil
@@ -246,33 +245,6 @@ func TestRunReturnsReaderError(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := g.Run(t.Context()); !errors.Is(err, enough) {
-		t.Error(err)
-	}
-}
-
-// The directory is watched: a line is known before the next poll.
-func TestWatchUsesInotify(t *testing.T) {
-	name := logFile(t)
-	write(t, name)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	idle := make(chan bool, 100)
-	g := NewGroup(GroupOptions{
-		Each: func(any, Line) error { cancel(); return nil },
-		Idle: func() error { idle <- true; return nil },
-	})
-	defer g.Close()
-	if err := g.Add("", nil, name, followed); err != nil {
-		t.Fatal(err)
-	}
-	if g.watcher.Load().period() != pollPeriod {
-		t.Skip("the kernel has no watcher left")
-	}
-	ran := make(chan error)
-	go func() { ran <- g.Run(ctx) }()
-	<-idle
-	write(t, name, "stdout F one")
-	if err := <-ran; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -54,15 +53,11 @@ var errFormat = errors.New("parse log line: not of the form \"time stream tags t
 //
 //	2026-01-02T15:04:05.123456789Z stdout F the text
 //
-// F ends a line, P is a part of one; more tags may follow after colons. The
-// JSON of Docker is read as well, as crictl does. The text is a part of raw,
-// not a copy, except in JSON.
+// F ends a line, P is a part of one; more tags may follow after colons. The text is a
+// part of raw, not a copy.
 func parseRecord(r *record, raw []byte) error {
 	stamp, ok := r.parseHead(raw)
 	if !ok {
-		if len(raw) > 0 && raw[0] == '{' {
-			return r.parseJSON(raw)
-		}
 		return errFormat
 	}
 	if err := r.time.UnmarshalText(stamp); err != nil {
@@ -111,27 +106,6 @@ func (r *record) parseHead(raw []byte) (stamp []byte, ok bool) {
 		}
 	}
 	return nil, false
-}
-
-// parseJSON reads one line of Docker's json-file driver: a text without a line
-// end is a part of one.
-func (r *record) parseJSON(raw []byte) error {
-	var l struct {
-		Log    string    `json:"log"`
-		Stream string    `json:"stream"`
-		Time   time.Time `json:"time"`
-	}
-	if err := json.Unmarshal(raw, &l); err != nil || l.Stream != "stdout" && l.Stream != "stderr" {
-		return errFormat
-	}
-	*r = record{time: l.Time, text: []byte(l.Log), partial: true}
-	if l.Stream == "stderr" {
-		r.stream = Stderr
-	}
-	if end := len(r.text) - 1; end >= 0 && r.text[end] == '\n' {
-		r.text, r.partial = r.text[:end], false
-	}
-	return nil
 }
 
 // maxLine is how much of a line is put together from its parts before it is

@@ -16,8 +16,6 @@ func TestParseRecord(t *testing.T) {
 		{"2026-01-02T15:04:05Z stdout F ", "", Stdout, false},
 		{"2026-01-02T15:04:05Z stdout P:more:tags x", "x", Stdout, true},
 		{"2026-01-02T15:04:05Z stdout F \x00\xff\x1b[2J", "\x00\xff\x1b[2J", Stdout, false},
-		{`{"log":"docker\n","stream":"stderr","time":"2026-01-02T15:04:05Z"}`, "docker", Stderr, false},
-		{`{"log":"half","stream":"stdout","time":"2026-01-02T15:04:05Z"}`, "half", Stdout, true},
 	} {
 		var r record
 		err := parseRecord(&r, []byte(c.in))
@@ -40,7 +38,6 @@ func TestParseRecord(t *testing.T) {
 func FuzzParseRecord(f *testing.F) {
 	f.Add([]byte(stamp + "stdout F hello"))
 	f.Add([]byte(stamp + "stderr P:x "))
-	f.Add([]byte(`{"log":"docker\n","stream":"stderr","time":"2026-01-02T15:04:05Z"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var r, again record
 		err := parseRecord(&r, raw)

@@ -14,18 +14,16 @@ const window = 100 * time.Millisecond
 
 // member is one log of a group.
 type member struct {
-	key, dir string
-	of       any
-	reader   *Reader
+	key    string
+	of     any
+	reader *Reader
 	// order is its place among lines of the same time.
 	order int
 
 	head Line
 	// read is when head was read; dried is since when there is no line.
 	read, dried time.Time
-	// changed: its files may have changed since it had no line.
-	changed bool
-	done    bool
+	done        bool
 	// failed is why the log could not be read when that was last tried, or that there
 	// is no file of it yet; nil if it could. Only with Retry.
 	failed error
@@ -45,7 +43,7 @@ func (g *Group) applyChanges() (sealed bool) {
 	}
 	for _, key := range g.ended {
 		if m := g.members[key]; m != nil && m.end == nil {
-			m.end, m.changed = &ending{since: now, last: now}, true
+			m.end = &ending{since: now, last: now}
 		}
 	}
 	g.added, g.ended = nil, nil
@@ -116,7 +114,6 @@ func (g *Group) nextLine(m *member) bool {
 // parkOrClose keeps a log that has no line now, or closes it at its end.
 func (g *Group) parkOrClose(m *member) {
 	if !m.done {
-		m.changed = false
 		g.dry = append(g.dry, m)
 		return
 	}
@@ -135,12 +132,9 @@ func (g *Group) pollDry() {
 	dry := g.dry
 	g.dry = nil
 	for _, m := range dry {
-		switch {
-		case !m.changed:
-			g.dry = append(g.dry, m)
-		case g.poll(m):
+		if g.poll(m) {
 			heap.Push(&g.heads, m)
-		default:
+		} else {
 			g.parkOrClose(m)
 		}
 	}

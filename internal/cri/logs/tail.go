@@ -177,12 +177,9 @@ func backward(f io.ReaderAt, size int64, c *tailCounter, add func(s Stream, part
 	return nil
 }
 
-// headOf returns the stream and tag of a record from its beginning. In Docker's
-// format, every record counts as a line.
+// headOf returns the stream and tag of a record from its beginning.
 func headOf(head []byte) (s Stream, partial, ok bool) {
 	var r record
-	if _, ok := r.parseHead(head); ok {
-		return r.stream, r.partial, true
-	}
-	return Stdout, false, len(head) > 0 && head[0] == '{'
+	_, ok = r.parseHead(head)
+	return r.stream, r.partial, ok
 }

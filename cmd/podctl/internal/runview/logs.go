@@ -63,7 +63,7 @@ func FollowLogs(ctx context.Context, o LogOptions) *LogFollowers {
 		close(f.ended) // nothing is watched
 		return f
 	}
-	f.group = logs.NewGroup(logs.GroupOptions{PollOnly: true, Retry: true, Problem: f.recordError, Each: func(of any, l logs.Line) error {
+	f.group = logs.NewGroup(logs.GroupOptions{Retry: true, Problem: f.recordError, Each: func(of any, l logs.Line) error {
 		line := of.(*followedLog).LogLine
 		line.Stream, line.Text = l.Stream.String(), l.Text
 		if o.Room != nil {
