@@ -176,10 +176,29 @@ func (p *comparing) attempts(what, name string, a, b []*Attempt, inA, inB *Attem
 	if p.restartBetween(a[:i], b[:j]) {
 		p.drifted[name] = true
 	}
+	if firstRun(a) && firstRun(b) { // of another pod, or of the same that was removed meanwhile
+		p.ahead[name] = 0
+	}
 	ahead := p.ahead[name]
 	p.ahead[name] += len(a) - len(b)
 	p.runs(what, name, a[:i], b[:j], inA, inB, inA, inB, p.restart, ahead)
 	p.runs(what+" since the restart", name, a[i:], b[j:], inA, inB, cmp.Or(at(a, i-1), inA), cmp.Or(at(b, j-1), inB), 0, ahead+i-j)
+}
+
+// firstRun reports whether the attempts begin with the first run of the container in its pod.
+func firstRun(attempts []*Attempt) bool {
+	if len(attempts) == 0 {
+		return false
+	}
+	for _, s := range attempts[0].Steps {
+		if request, _ := s.Request.(map[string]any); s.Method == "CreateContainer" {
+			config, _ := request["config"].(map[string]any)
+			metadata, _ := config["metadata"].(map[string]any)
+			n, _ := metadata["attempt"].(float64)
+			return n == 0
+		}
+	}
+	return false
 }
 
 // runs compares runs of a container until a time since the beginning, 0 for the end. The
@@ -262,7 +281,7 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 			continue // probes and deadlines start over
 		}
 		p.Delays = append(p.Delays, Delay{class, delayA, delayB, p.pod.Name + " " + what})
-		if p.late(delayA, delayB, class) {
+		if p.late(delayA, delayB, class) && !p.sameTime(x, y) {
 			p.differ(what+" "+class, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
 		}
 	}

@@ -89,6 +89,51 @@ func TestSandboxForWhichThereWasNoTime(t *testing.T) {
 	}
 }
 
+// Numbers of runs are compared again in a sandbox in which the container runs for the first time: of the one
+// before, one node had made a run more.
+func TestNumbersOfRunsBeginAnew(t *testing.T) {
+	for number, want := range map[float64]int{0: 0, 2: 2} {
+		run := func(n float64) []*Attempt {
+			return []*Attempt{{Steps: []Step{{Method: "CreateContainer", At: time.Unix(1000, 0), Request: map[string]any{"config": map[string]any{"metadata": map[string]any{"attempt": n}}}}}}}
+		}
+		began := time.Unix(990, 0)
+		p := &comparing{Comparison: &Comparison{}, kubelet: side(began), podctl: side(began), ahead: map[string]int{"c": 2}, drifted: map[string]bool{},
+			right: map[*Attempt]bool{}, due: map[*Attempt]time.Time{}}
+		p.attempts("sandbox 1 c", "c", run(number), run(number), &Attempt{}, &Attempt{})
+		if p.ahead["c"] != want {
+			t.Errorf("a container that begins with run %v: the kubelet is ahead by %d, want %d", number, p.ahead["c"], want)
+		}
+	}
+}
+
+func TestEventAfterTheEndIsMissing(t *testing.T) {
+	for before, want := range map[time.Duration]int{time.Second: 0, 20 * time.Second: 1} {
+		began := time.Unix(1000, 0)
+		one, two := side(began), side(began)
+		run := two.Life.Sandboxes[0].Containers["c"][0]
+		run.Steps[len(run.Steps)-1].End = two.Ended.Add(-before)
+		two.Events = append(two.Events, Event{Pod: "p", Container: "c", Reason: "Started"})
+		p := &comparing{Comparison: &Comparison{}, kubelet: one, podctl: two, drifted: map[string]bool{}}
+		p.events()
+		if len(p.Differences) != want {
+			t.Errorf("a call that ended %s before the end: %v", before, p.Differences)
+		}
+	}
+}
+
+// What two nodes do at the same time after the manifest has changed, they do at the same time, although it
+// follows an exit on one and the end of the time for that on the other.
+func TestStepsAtTheSameTime(t *testing.T) {
+	began := time.Unix(1000, 0)
+	p := &comparing{pod: Planned{Acts: []Act{{At: time.Second}, {At: 40 * time.Second}}}, kubelet: &Side{Began: began}, podctl: &Side{Began: began.Add(3 * time.Second)}}
+	at := func(s *Side, seconds int) Step { return Step{At: s.Began.Add(time.Duration(seconds) * time.Second)} }
+	for seconds, want := range map[int]bool{49: true, 51: true, 53: false, 39: false} {
+		if got := p.sameTime(at(p.kubelet, 50), at(p.podctl, seconds)); got != want {
+			t.Errorf("50 and %d s: %v, want %v", seconds, got, want)
+		}
+	}
+}
+
 // A kubelet's sync that stops a container whose hook has failed publishes nothing until that has ended: a
 // container beside it, started in the same sync, was never seen running.
 func TestRunBesideAContainerThatIsStopped(t *testing.T) {

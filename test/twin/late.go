@@ -125,6 +125,21 @@ func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt) (dela
 // from when the pod came, or the node: what they stop is stopped at the next one.
 const longestPeriod = 6 * time.Second
 
+// sameTime reports whether the two took the step at the same time after the manifest last changed: then
+// they were not apart, whatever it followed.
+func (p *comparing) sameTime(a, b Step) bool {
+	since := func(s *Side, step Step) time.Duration {
+		last := s.Began
+		for _, act := range p.pod.Acts {
+			if at := s.Began.Add(act.At); at.Before(step.At) {
+				last = at
+			}
+		}
+		return step.At.Sub(last)
+	}
+	return (since(p.kubelet, a) - since(p.podctl, b)).Abs() < slack
+}
+
 // late reports whether one delay is longer than the other by more than the method may vary.
 func (p *comparing) late(a, b time.Duration, class string) bool {
 	method, after, _ := strings.Cut(class, " after ")

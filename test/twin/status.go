@@ -137,7 +137,7 @@ func (p *comparing) events() {
 		for _, reason := range kubeletReasons {
 			x, y := a[name][reason], b[name][reason]
 			p.Events += x
-			spare := len(p.cuts)
+			spare := len(p.cuts) + max(atTheEnd(p.kubelet, name), atTheEnd(p.podctl, name))
 			if reason == "Killing" { // once more where the first kill is broken off
 				spare *= 2
 				if p.restart > 0 {
@@ -149,6 +149,19 @@ func (p *comparing) events() {
 			}
 		}
 	}
+}
+
+// atTheEnd counts the runs of a container with a call that ended when the recording did, or after that:
+// its event is in one of the two only.
+func atTheEnd(s *Side, name string) (n int) {
+	for _, sandbox := range sandboxes(s.Life) {
+		for _, run := range sandbox.Containers[name] {
+			if last := run.Steps[len(run.Steps)-1]; s.Ended.Sub(last.End) < slack {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func reasons(events []Event) map[string]map[string]int {
