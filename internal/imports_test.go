@@ -67,7 +67,7 @@ var only = []struct {
 	{"github.com/olekukonko/tablewriter", []string{"cmd/podctl/internal/output"}},
 	{"google.golang.org/grpc", []string{"internal/cri", "internal/lab/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/relay", "internal/lab/rules", "internal/lab/recording", "internal/lab/trace", "internal/node/handler", "internal/owners/kubelet", "internal/pods/images"}},
 	{"github.com/containerd/containerd/api", []string{"internal/pods/images"}},
-	{"k8s.io/cri-api", []string{"internal/cri", "internal/lab/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/rules", "internal/lab/recording", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync", "cmd/podctl/internal/simpod"}},
+	{"k8s.io/cri-api", []string{"internal/cri", "internal/lab/sim", "internal/lab/inject", "internal/lab/proxy", "internal/lab/rules", "internal/lab/recording", "internal/lab/trace", "internal/pods/debugger", "internal/node/credential", "internal/node/render", "internal/node/podsync"}},
 	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
 	{"github.com/miekg/dns", []string{"internal/services"}},
 	{"sigs.k8s.io/knftables", []string{"internal/services"}},

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/cmd/podctl/internal/simpod"
 	"github.com/podctl/podctl/internal/lab/sim"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/simpod"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // The output of a command that does not end is seen as it comes, in a pipe, too. Streams are

@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/cmd/podctl/internal/simpod"
 	"github.com/podctl/podctl/internal/lab/sim"
+	"github.com/podctl/podctl/testkit/simpod"
 )
 
 // pod runs a pod in the world's runtime.

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/cmd/podctl/internal/simpod"
 	"github.com/podctl/podctl/internal/desired/manifest"
-	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
 	"github.com/podctl/podctl/internal/lab/sim"
+	"github.com/podctl/podctl/testkit/clustertest"
+	"github.com/podctl/podctl/testkit/simpod"
 )
 
 func TestTheTablesOfNodesAreOneTable(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
-	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
+	"github.com/podctl/podctl/testkit/clustertest"
 )
 
 // kubectl is kubectl podctl on a cluster.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
+	"github.com/podctl/podctl/testkit/clustertest"
 )
 
 // unpacked returns the files of an archive, by name without the directory that all are in.

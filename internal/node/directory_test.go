@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/node/poddir"
 	"github.com/podctl/podctl/internal/owners/owner"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // otherRuntime writes what a podctl on another runtime has of a pod below the

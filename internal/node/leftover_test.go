@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/node/volume"
 	"github.com/podctl/podctl/internal/owners/owner"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // The log directories are read once for all pods that begin in one pass: what a pod of

@@ -12,8 +12,8 @@ import (
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 func TestNameStaysLockedBetweenPods(t *testing.T) {

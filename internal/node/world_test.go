@@ -30,9 +30,9 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/internal/worker"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // world is a simulated runtime and a root directory that podctls come to and

@@ -15,8 +15,8 @@ import (
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 var listed = testutil.ListedPod

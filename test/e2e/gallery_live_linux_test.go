@@ -14,9 +14,9 @@ import (
 
 	"github.com/podctl/podctl/internal/cri"
 	internalpod "github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 var (

@@ -13,11 +13,11 @@ import (
 
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/leak"
 	orphanpods "github.com/podctl/podctl/internal/pods/orphan"
 	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // leakFault is a row of the gallery of leaks: what a pod left that is gone, and what `podctl

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 var galleryUpdate = flag.Bool("update", false, "write docs/gallery.md, and what TestGallery sees for it")

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // binary is podctl, built once.

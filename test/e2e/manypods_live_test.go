@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // crowdStall is how long nothing may happen to a crowd of pods, on a machine that is busy.

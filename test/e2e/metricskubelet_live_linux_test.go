@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // The series of pods, workers and the PLEG have the values of a kubelet's for the same

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
 	terminal "github.com/podctl/podctl/test/pty"
+	"github.com/podctl/podctl/testkit/clustertest"
 )
 
 // kubectl is kubectl podctl on a simulated cluster, whose nodes n1 and n2 are both the

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // stuckPod is one item of podctl terminating -o json.

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/fleet"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/image"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // cluster is the one of hack/cluster, as `hack/cluster run` gives it to a test: the

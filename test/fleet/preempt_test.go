@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // arrivals is what preempt prints for one node, with what the test reads of it.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // mayReadOnly asserts what the API server lets the service accounts do: it answers for

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
+	"github.com/podctl/podctl/testkit/clustertest"
 )
 
 func main() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // timeout is how long a test waits for anything: a guest without KVM on a busy machine is slow.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // find looks for a file of the repository above the directory of the test.

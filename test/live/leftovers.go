@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/test/live/bare"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // Traces is all that pods of one runtime leave on a machine while they run:

@@ -13,9 +13,9 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live/bare"
 	"github.com/podctl/podctl/test/live/image"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 func TestMain(m *testing.M) { Main(m) }

@@ -27,10 +27,10 @@ import (
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
 	"github.com/podctl/podctl/test/live"
 	"github.com/podctl/podctl/test/live/record"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
 	"github.com/podctl/podctl/test/live"
 	terminal "github.com/podctl/podctl/test/pty"
+	"github.com/podctl/podctl/testkit/clustertest"
 )
 
 // kubectl returns commands of kubectl podctl on a cluster with the node n1, on which sh

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/lab/trace"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/test/live"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // followed is a source that is being followed.

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/cri/stream"
-	"github.com/podctl/podctl/internal/fleet/cluster/clustertest"
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/testkit/clustertest"
 )
 
 func open(t *testing.T, o clustertest.Options) (*Client, *clustertest.Server) {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/lab/trace"
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // exec runs a script in a container and returns what it prints and says.

@@ -10,7 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podctl/podctl/internal/lab/relay"
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

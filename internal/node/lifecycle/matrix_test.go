@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata and the table in docs/node.md")

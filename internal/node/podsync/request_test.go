@@ -9,8 +9,8 @@ import (
 
 	"github.com/podctl/podctl/internal/node/podsync"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // ruled is a container with a restart policy of its own and a rule for exit codes.

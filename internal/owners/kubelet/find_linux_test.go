@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // TestMain lets the test binary, copied to a file named kubelet, connect to

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // serveVariable makes a run of the test binary serve a pod list on a port that it

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // A living process whose locks were deleted owns what it owned: its names cannot be

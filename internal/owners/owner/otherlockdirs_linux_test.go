@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // Every user of the host can lock a file and delete it.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 func TestParseRefusesWhatIsNoCondition(t *testing.T) {

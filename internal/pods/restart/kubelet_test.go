@@ -23,10 +23,10 @@ import (
 	"github.com/podctl/podctl/internal/owners/kubelet"
 	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/owners/sources"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/stop"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // kubeletWorld is a simulated runtime with a pod of a kubelet's, and a server that answers
@@ -83,7 +83,7 @@ func newKubeletWorld(t *testing.T, policy v1.RestartPolicy) *kubeletWorld {
 	names := &stop.Names{Dir: locks, Instance: "restart-1", Procs: procs, Log: log}
 	t.Cleanup(func() { _ = names.Close() })
 	k.r = &Restarter{
-		Options: Options{Wait: true, Timeout: time.Minute}, Client: k.client, Names: names, Procs: procs, Log: log,
+		Options: Options{Wait: true, Timeout: time.Minute}, Client: k.client, Names: names, Log: log,
 		Owners: owners.Asker{
 			Locks: locks, Procs: procs, Kubelet: owners.KubeletIfNeeded, Self: "restart-1",
 			Sources: sources.Sources{AskKubelet: true, Kubelet: kubelet.Options{URL: server.URL}},
@@ -191,7 +191,7 @@ func TestKubeletsContainerIsRefused(t *testing.T) {
 
 func (k *kubeletWorld) holdsName(instance string) {
 	k.t.Helper()
-	locks, err := owner.Open(k.r.Names.Dir, instance, k.r.Procs)
+	locks, err := owner.Open(k.r.Names.Dir, instance, k.r.Names.Procs)
 	if err != nil {
 		k.t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // hostile are pods whose names a shell or podctl could read as something else, beside

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // example makes a pod of NAMESPACE/NAME. Its containers are given oldest first, as

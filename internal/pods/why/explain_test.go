@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

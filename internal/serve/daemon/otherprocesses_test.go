@@ -9,8 +9,8 @@ import (
 	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/owner"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/sys/proc"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // A process that cannot be asked may have any pod: its directory and logs are no leftovers.

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/target"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 func TestExecInFrozenContainerSaysWhoKnowsWhatFreezesIt(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/podctl/podctl/internal/owners"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/pod/testutil"
 	"github.com/podctl/podctl/internal/pods/view"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // lunch is the present of the tests, listed a pod as a runtime lists it.
