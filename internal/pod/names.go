@@ -85,29 +85,10 @@ func IsShellSafe(name string) bool {
 // IsPodKind reports whether a word is the kind of pods, as in kubectl: pod, pods or po.
 func IsPodKind(word string) bool { return slices.Contains([]string{"pod", "pods", "po"}, word) }
 
-// workloadKinds are the kinds of which podctl makes pods, with kubectl's words for each.
-var workloadKinds = map[string][]string{
-	"Deployment": {"deployment", "deployments", "deploy"}, "ReplicaSet": {"replicaset", "replicasets", "rs"},
-	"ReplicationController": {"replicationcontroller", "replicationcontrollers", "rc"}, "StatefulSet": {"statefulset", "statefulsets", "sts"},
-	"DaemonSet": {"daemonset", "daemonsets", "ds"}, "Job": {"job", "jobs"},
-}
-
-// WorkloadKind returns the kind of workload that a word before a name stands for, as kubectl
-// reads it: deploy, Deployment, deployments.apps; "" if it is none.
-func WorkloadKind(word string) string {
-	word, _, _ = strings.Cut(strings.ToLower(word), ".")
-	for kind, words := range workloadKinds {
-		if slices.Contains(words, word) {
-			return kind
-		}
-	}
-	return ""
-}
-
 // CLIName returns the name by which the command line selects a pod, NAMESPACE/NAME; ok is false if
 // the command line would read it as something else.
 func CLIName(namespace, name string) (cliName string, ok bool) {
-	return DisplayName(namespace, name), IsShellSafe(namespace) && IsShellSafe(name) && !IsPodKind(namespace) && WorkloadKind(namespace) == ""
+	return DisplayName(namespace, name), IsShellSafe(namespace) && IsShellSafe(name) && !IsPodKind(namespace)
 }
 
 // ShortID returns an id of a container or sandbox, cut as crictl cuts it.

@@ -67,7 +67,7 @@ func TestPodsNamedByProperties(t *testing.T) {
 		node, _, _ := strings.Cut(addresses[0].String(), "/")
 		for word, want := range map[string]string{
 			fmt.Sprintf("pid:%d", os.Getpid()): "is of no pod of this runtime", "ip:" + node: "which its pods with hostNetwork share: default/host",
-			"port:1": "no process is seen that listens on it", "cgroup:/": "is of no pod of this runtime", "container:ffffffff": "no container has an id",
+			"port:1": "the runtime forwards port 1 to no pod", "cgroup:/": "is of no pod of this runtime", "container:ffffffff": "no container has an id",
 			"cgroup:/another" + filepath.Dir(cgroup): "is of no pod of this runtime",
 		} {
 			if out, errw, code := p.podctl("stop", word); code != 1 || out != "" || !strings.Contains(errw, want) {

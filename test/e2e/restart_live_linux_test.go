@@ -46,7 +46,7 @@ func TestRestartInPlace(t *testing.T) {
 			matches(t, a.does("restart", "web/c"), restartLine("default/web/c", `podctl "agent"`, attempt(n, ", exit code 7"), attempt(n+1, "")))
 		}
 		a.getsLines("web", "up", "hook", "down", "up", "hook", "down", "up")
-		a.does("restart", "--signal", "HUP", "web")
+		a.does("exec", "web", "--", "kill", "-HUP", "1")
 		a.getsLines("web", "up", "hook", "down", "up", "hook", "down", "up", "hup")
 		if now := a.does("inspect", "web", "-o", "jsonpath={.sandbox.id}"); now != sandboxes {
 			t.Errorf("the sandbox was %s, is %s", sandboxes, now)
@@ -87,7 +87,7 @@ func TestRestartBesideAKubelet(t *testing.T) {
 	k.getsLines("hooked", "up", "hook", "down", "up")
 	eventually(t, "the kubelet counts one restart", func() bool { return k.restartCount("hooked") == 1 }, func() string { return k.does("pods") })
 
-	k.does("restart", "--signal", "HUP", full)
+	k.does("exec", full, "--", "kill", "-HUP", "1")
 	k.getsLines("hooked", "up", "hook", "down", "up", "hup")
 
 	// The kubelet takes the next exit, within its back-off, for a crash.

@@ -3,7 +3,7 @@
 //
 //	query ─► containers ─► paths ─► logs.Group ─► lines, merged by time
 //	            ▲                                      │ Follow
-//	            └── relist every second: restarts, new pods of the name or workload
+//	            └── relist every second: restarts, new pods of the name or labels
 //
 // It differs from kubectl logs in that it reads the files itself, rotated ones included, and follows a container's
 // restarts and the successors of its pod.

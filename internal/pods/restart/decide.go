@@ -18,9 +18,6 @@ const (
 	byKubelet
 )
 
-// signalHint is what remains for a container that nothing starts again.
-const signalHint = "--signal sends its process a signal, whatever its owner"
-
 // decide returns how containers of a pod are restarted, or why they are not. With force, a
 // kubelet that may own the pod is taken for its owner.
 func decide(v owners.Verdict, force bool) (way, error) {
@@ -45,7 +42,7 @@ func decide(v owners.Verdict, force bool) (way, error) {
 		return 0, v.Why
 	case owners.None:
 	}
-	return 0, hint.With(errors.New("no live owner starts it again"), signalHint)
+	return 0, hint.With(errors.New("no live owner starts it again"), "podctl orphans lists pods without an owner")
 }
 
 func orForce(why error, force bool) (way, error) {
@@ -66,20 +63,4 @@ func checkProcess(p owners.Process) error {
 		return p.NoAnswerError()
 	}
 	return nil
-}
-
-// decideSignal returns why no signal is sent to a container of the pod, nil if it may be.
-func decideSignal(v owners.Verdict, force bool) error {
-	var why error
-	switch v.Relation {
-	case owners.Terminates:
-		why = errors.New("its kubelet is terminating it")
-	case owners.Unknown:
-		why = v.Why
-	case owners.None, owners.Desires, owners.Manages:
-	}
-	if why == nil || force {
-		return nil
-	}
-	return hint.With(why, "--force sends the signal nevertheless")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // What is known to have an owner that starts its containers again is restarted; what is not
-// known with force, and a signal sent with force.
+// known with force.
 func TestDecideByVerdict(t *testing.T) {
 	unknown := errors.New("not known")
 	agent := owners.Process{Process: control.Process{Name: "agent"}}
@@ -20,19 +20,18 @@ func TestDecideByVerdict(t *testing.T) {
 	for name, c := range map[string]struct {
 		verdict        owners.Verdict
 		restart, route string
-		signal         string
 	}{
-		"its podctl process manages it":  {owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: agent}, done, "process", done},
-		"that does not answer":           {owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: silent}, refused, "", done},
-		"that uses another endpoint":     {owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: elsewhere}, refused, "", done},
-		"its lock cannot be read":        {owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: owners.Process{Err: unknown}}, refused, "", done},
-		"a podctl process waits for it":  {owners.Verdict{Relation: owners.Desires, Kind: owners.ByPodctl, Process: agent}, refused, "", done},
-		"its kubelet names it":           {owners.Verdict{Relation: owners.Desires, Kind: owners.ByKubelet}, done, "kubelet", done},
-		"a static manifest names it":     {owners.Verdict{Relation: owners.Desires, Kind: owners.BySource, Source: "web.yaml"}, forced, "kubelet", done},
-		"its kubelet terminates it":      {owners.Verdict{Relation: owners.Terminates, Kind: owners.ByKubelet}, refused, "", forced},
-		"its kubelet does not answer":    {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByKubelet, Why: unknown}, forced, "kubelet", forced},
-		"a process may be alive, unseen": {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl, Why: unknown}, refused, "", forced},
-		"nobody's":                       {owners.Verdict{}, refused, "", done},
+		"its podctl process manages it":  {owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: agent}, done, "process"},
+		"that does not answer":           {owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: silent}, refused, ""},
+		"that uses another endpoint":     {owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: elsewhere}, refused, ""},
+		"its lock cannot be read":        {owners.Verdict{Relation: owners.Manages, Kind: owners.ByPodctl, Process: owners.Process{Err: unknown}}, refused, ""},
+		"a podctl process waits for it":  {owners.Verdict{Relation: owners.Desires, Kind: owners.ByPodctl, Process: agent}, refused, ""},
+		"its kubelet names it":           {owners.Verdict{Relation: owners.Desires, Kind: owners.ByKubelet}, done, "kubelet"},
+		"a static manifest names it":     {owners.Verdict{Relation: owners.Desires, Kind: owners.BySource, Source: "web.yaml"}, forced, "kubelet"},
+		"its kubelet terminates it":      {owners.Verdict{Relation: owners.Terminates, Kind: owners.ByKubelet}, refused, ""},
+		"its kubelet does not answer":    {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByKubelet, Why: unknown}, forced, "kubelet"},
+		"a process may be alive, unseen": {owners.Verdict{Relation: owners.Unknown, Kind: owners.ByPodctl, Why: unknown}, refused, ""},
+		"nobody's":                       {owners.Verdict{}, refused, ""},
 	} {
 		answer := func(ask func(force bool) error) string {
 			switch without, with := ask(false), ask(true); {
@@ -55,9 +54,6 @@ func TestDecideByVerdict(t *testing.T) {
 			return err
 		}); got != c.restart || route != c.route {
 			t.Errorf("%s: restart %s by %q, want %s by %q", name, got, route, c.restart, c.route)
-		}
-		if got := answer(func(force bool) error { return decideSignal(c.verdict, force) }); got != c.signal {
-			t.Errorf("%s: signal %s, want %s", name, got, c.signal)
 		}
 	}
 }

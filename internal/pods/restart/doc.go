@@ -4,7 +4,6 @@
 //	verdict ─► decide (pure) ─► its podctl process: requested by its control socket
 //	                         └► its kubelet: preStop hook, StopContainer; the kubelet starts it
 //	                 both ─► wait for the next attempt
-//	Signal ─► the first process of the container, if it is in a cgroup of it
 //
 // A container is restarted only if its owner lives and starts it again: decide answers the
 // first by the verdict about its pod, podsync.RestartRequest the second by its spec. What

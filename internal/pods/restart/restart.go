@@ -19,7 +19,6 @@ import (
 	"github.com/podctl/podctl/internal/pods/stop"
 	"github.com/podctl/podctl/internal/pods/view"
 	"github.com/podctl/podctl/internal/sys/hint"
-	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // Options say how containers are restarted.
@@ -41,9 +40,7 @@ type Restarter struct {
 	Owners owners.Asker
 	// Dial connects to control sockets; nil is the machine's own.
 	Dial control.Dialer
-	// Procs are the processes of the machine.
-	Procs proc.FS
-	Log   *slog.Logger
+	Log  *slog.Logger
 
 	// askMu serializes questions to owners: each goes to all of them.
 	askMu sync.Mutex
@@ -60,7 +57,7 @@ type Attempt struct {
 // Result is a container that was stopped, or whose restart was requested.
 type Result struct {
 	Container string
-	// By is the process that starts it again: `podctl "agent"`, or its kubelet. "" after a signal.
+	// By is the process that starts it again: `podctl "agent"`, or its kubelet.
 	By  string
 	Old Attempt
 	// Next is the attempt that followed, nil if it was not waited for. Took is the time

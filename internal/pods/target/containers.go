@@ -26,7 +26,6 @@ func Containers(all []*view.Pod, q Query) ([]Target, error) {
 			errs = append(errs, err)
 		}
 		for _, t := range targets {
-			t.OfWorkload = m.workload
 			if !slices.ContainsFunc(found, t.is) {
 				found = append(found, t)
 			}

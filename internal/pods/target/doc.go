@@ -14,8 +14,6 @@
 //     any namespace. With --all-namespaces all namespaces are equal.
 //   - A/B is pod B of namespace A; if there is none, container B of pod A. With
 //     --namespace it is container B of pod A of that namespace first.
-//   - KIND/NAME is the pods of a workload, where no pod or container has that name and
-//     words need not be literal.
 //   - Of several pods of one name it is the one that a podctl process manages, else
 //     one that runs, else the newest. The others have a UID.
 //   - The container is the one named, else that of the annotation

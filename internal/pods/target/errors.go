@@ -22,11 +22,6 @@ type NotFoundError struct {
 	Elsewhere, Nearest []string
 	// Container is POD/CONTAINER if a pod that was named before has a container of the name.
 	Container string
-	// Workload is KIND/NAME if the name is a workload's, else "". Elsewhere are then workloads
-	// of the name of other kinds or namespaces, and Replicas its pods, where only names of
-	// pods are taken.
-	Workload string
-	Replicas []string
 	// Literal reports that the command takes names and no patterns.
 	Literal bool
 }
@@ -75,20 +70,13 @@ func appendNew(names []string, name string) []string {
 	return append(names, name)
 }
 
-func (e *NotFoundError) Error() string {
-	if kind, _, isWorkload := strings.Cut(e.Workload, "/"); isWorkload && !e.Literal {
-		return fmt.Sprintf("no pod of %s %s found", kind, e.Name)
-	}
-	return fmt.Sprintf("pod %s not found", e.Name)
-}
+func (e *NotFoundError) Error() string { return fmt.Sprintf("pod %s not found", e.Name) }
 
 // Hint names pods that may be meant, or the command that lists pods.
 func (e *NotFoundError) Hint() string {
 	switch {
 	case e.Container != "":
 		return "a container is named after its pod: " + e.Container
-	case len(e.Replicas) > 0:
-		return "a pod's name, not a workload's: the pods of " + e.Workload + " are " + list(e.Replicas)
 	case e.Literal:
 		return "a name, not a pattern: podctl pods '" + e.Name + "' -o name lists the names of its pods"
 	case len(e.Elsewhere) > 0:

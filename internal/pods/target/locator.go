@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
-
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/cgroup"
@@ -118,14 +115,6 @@ func (l *Locator) lineage(pid int) (ancestry, error) {
 	return all, nil
 }
 
-// onHost is a process in the namespaces of the host: the first one, unless it is not visible.
-func (l *Locator) onHost() int {
-	if _, err := l.Procs.Namespace(1, "user"); err == nil {
-		return 1
-	}
-	return os.Getpid()
-}
-
 func (l *Locator) byIP(ctx context.Context, text string) (t Target, err error) {
 	ip, err := parseIP(text)
 	if err != nil {
@@ -181,30 +170,9 @@ func (l *Locator) byPort(ctx context.Context, text string) ([]Target, error) {
 			unread = append(unread, fmt.Errorf("pod %s is not read: %w", ready[i].DisplayName(), err))
 		}
 	}
-	if found := findByMappedPort(mapped, port); len(found) > 0 {
-		return found, nil
+	found := findByMappedPort(mapped, port)
+	if len(found) == 0 {
+		err = hint.Errorf("ss -lntup shows which process listens on it, and pid:PID is its pod", "the runtime forwards port %s to no pod", port)
 	}
-	listeners, err := l.listeners(port)
-	if err != nil {
-		return nil, err
-	}
-	found, err := findByListeners(l.Pods, l.podGroups(), port, listeners)
 	return found, unlessRead(err, unread)
-}
-
-// listeners returns the processes that listen on a port of the host.
-func (l *Locator) listeners(port Port) ([]ancestry, error) {
-	if l.HostUnknown != nil {
-		return nil, fmt.Errorf("processes that listen: %w", l.HostUnknown)
-	}
-	pids, err := l.Procs.Listening(l.onHost(), func(s proc.Listener) bool {
-		return int32(s.Port) == port.Number && (port.Protocol == "" || port.Protocol == v1.Protocol(s.Protocol))
-	})
-	var found []ancestry
-	for _, pid := range pids {
-		if lineage, err := l.lineage(pid); err == nil {
-			found = append(found, lineage)
-		}
-	}
-	return found, err
 }

@@ -17,8 +17,7 @@ import (
 var twinID = strings.Repeat("2c", 32)
 
 // fakeProc is a /proc with a container's process (40) of the pod web below its shim (30), a
-// daemon (20), a process that says it is the shim of another (31), a zombie (50) that has no namespaces, and a process of the pod twin (60), which
-// listens on port 9090 as one of web does.
+// daemon (20), a process that says it is the shim of another (31), a zombie (50) that has no namespaces, and a process of the pod twin (60).
 func fakeProc(t *testing.T, boxID, appID string) proc.FS {
 	t.Helper()
 	root := t.TempDir()
@@ -32,13 +31,13 @@ func fakeProc(t *testing.T, boxID, appID string) proc.FS {
 			t.Fatal(err)
 		}
 	}
-	for pid, of := range map[string][5]string{ // comm, parent, cgroup, user namespace, socket
-		"1":  {"init", "0", "/init.scope", "user:[1]", "1"},
-		"20": {"sshd", "1", "/system.slice/ssh.service", "user:[1]", "22"},
-		"30": {"containerd-shim", "1", "/system.slice/containerd.service", "user:[1]", "2"},
-		"31": {"containerd-shim", "1", "/docker/x", "user:[2]", "2"},
-		"40": {"nginx", "30", "/kubepods/pod1/" + appID, "user:[2]", "8080"},
-		"41": {"nginx", "40", "/kubepods/pod1/" + appID, "user:[2]", "8080"},
+	for pid, of := range map[string][4]string{ // comm, parent, cgroup, user namespace
+		"1":  {"init", "0", "/init.scope", "user:[1]"},
+		"20": {"sshd", "1", "/system.slice/ssh.service", "user:[1]"},
+		"30": {"containerd-shim", "1", "/system.slice/containerd.service", "user:[1]"},
+		"31": {"containerd-shim", "1", "/docker/x", "user:[2]"},
+		"40": {"nginx", "30", "/kubepods/pod1/" + appID, "user:[2]"},
+		"41": {"nginx", "40", "/kubepods/pod1/" + appID, "user:[2]"},
 	} {
 		write(pid+"/stat", pid+" ("+of[0]+") S "+of[1]+" 1")
 		write(pid+"/status", "")
@@ -47,20 +46,15 @@ func fakeProc(t *testing.T, boxID, appID string) proc.FS {
 		link(pid+"/ns/mnt", "mnt:[1]")
 		link(pid+"/ns/pid", "pid:[1]")
 		link(pid+"/root", "/")
-		link(pid+"/fd/3", "socket:["+of[4]+"]")
 	}
 	write("60/stat", "60 (twin) S 1 1")
 	write("60/cgroup", "0::/kubepods/pod2/"+twinID+"\n")
 	link("60/ns/user", "user:[1]")
 	write("60/status", "")
-	link("60/fd/3", "socket:[9091]")
-	link("40/fd/4", "socket:[9090]")
 	write("50/stat", "50 (gone) Z 1 1")
 	for _, pid := range []string{"30", "31"} {
 		write(pid+"/cmdline", "containerd-shim-runc-v2\x00-id\x00"+boxID+"\x00")
 	}
-	write("1/net/tcp", "  sl\n 0: 00000000:1F90 00000000:0000 0A 0:0 00:0 0 0 0 8080 1\n 1: 00000000:0016 00000000:0000 0A 0:0 00:0 0 0 0 22 1\n"+
-		" 2: 00000000:2382 00000000:0000 0A 0:0 00:0 0 0 0 9090 1\n 3: 00000000:2382 00000000:0000 0A 0:0 00:0 0 0 0 9091 1\n")
 	return proc.FS(root)
 }
 
@@ -78,8 +72,7 @@ func TestPropertiesByProcesses(t *testing.T) {
 		"pid:1":  "process 1 (init) is of no pod of this runtime: its cgroup is /init.scope",
 		"pid:99": "read process 99: no such process",
 		"pid:x":  "pid:x is not a PID", "pid:-1": "pid:-1 is not a PID", "pid:": "pid: names no pod",
-		"port:8080": "default/web/app", "port:22": "port 22: process 20 (sshd) is of no pod of this runtime: its cgroup is /system.slice/ssh.service",
-		"port:8080/udp": "no pod has the host port 8080/UDP, and no process is seen that listens on it",
+		"port:8080/udp": "the runtime forwards port 8080/UDP to no pod",
 		"port:http":     `port:http: "http" is not a port: 8080, or 53/udp`,
 		"ip:web":        "ip:web is not an IP address",
 	} {
@@ -156,10 +149,9 @@ func TestPropertiesOfTwinsOnTwoRuntimes(t *testing.T) {
 		{Process{Cgroups: []string{other}}, ""},
 		{Process{Cgroups: []string{"/system.slice"}, Shim: true, Args: []string{"-id", otherID}}, ""},
 	} {
-		of, pidErr := findByPID(l.Pods, l.podGroups(), ancestry{c.process})
-		at, err := findByListeners(l.Pods, l.podGroups(), Port{Number: 80}, []ancestry{{c.process}})
-		if (pidErr == nil) != (c.want != "") || (err == nil) != (c.want != "") || c.want != "" && (of.DisplayName() != c.want || at[0].DisplayName() != c.want) {
-			t.Errorf("%v: by pid %v, %v; by port %v, %v; want %q", c.process, of, pidErr, at, err, c.want)
+		of, err := findByPID(l.Pods, l.podGroups(), ancestry{c.process})
+		if (err == nil) != (c.want != "") || c.want != "" && of.DisplayName() != c.want {
+			t.Errorf("%v: %v, %v; want %q", c.process, of, err, c.want)
 		}
 	}
 	// The addresses of a pod are those that its runtime reports, whatever its UID.

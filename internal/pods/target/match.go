@@ -29,8 +29,6 @@ type match struct {
 	// container of which the word is the id.
 	container string
 	exact     *pod.Container
-	// workload: the word is a workload's.
-	workload bool
 	// byPattern: a pattern or selector matched, so that a pod without the container is
 	// left out.
 	byPattern bool
@@ -99,15 +97,6 @@ func (q Query) resolveWord(all []*view.Pod, word string, wantsPod bool) ([]match
 			if err != nil || len(found) > 0 {
 				return found, err
 			}
-		}
-	}
-	if w := workloadOf(word); w.kind != "" {
-		found, err := q.replicas(all, w)
-		switch {
-		case !q.Literal:
-			return found, err
-		case len(found) > 0:
-			return nil, &NotFoundError{Name: word, Workload: w.String(), Literal: true, Replicas: displayNames(found)}
 		}
 	}
 	if len(parts) == 1 && slices.ContainsFunc(all, func(p *view.Pod) bool { return p.Name == word }) {

@@ -2,7 +2,6 @@ package target
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -54,7 +53,7 @@ func findByIP(pods []Addresses, node []netip.Addr, ip netip.Addr) (Target, error
 		return Target{}, fmt.Errorf("%s is an address of the node, and of no pod", ip)
 	}
 	return Target{}, hint.With(fmt.Errorf("%s is an address of the node, which its pods with hostNetwork share: %s", ip, list(sharing)),
-		"port:PORT is the pod that listens on a port")
+		"ss -lntup shows which process listens on a port, and pid:PID is its pod")
 }
 
 // Port is a host port. Protocol is "" for any.
@@ -99,29 +98,6 @@ func findByMappedPort(pods []mappedPod, port Port) []Target {
 		}
 	}
 	return found
-}
-
-// findByListeners returns the pods and containers of the processes that listen on a port of the
-// node, each once.
-func findByListeners(all []*view.Pod, groups podCgroups, port Port, listeners []ancestry) ([]Target, error) {
-	if len(listeners) == 0 {
-		return nil, hint.Errorf("podctl pods lists the pods of the runtime", "no pod has the host port %s, and no process is seen that listens on it", port)
-	}
-	var found []Target
-	var errs []error
-	for _, l := range listeners {
-		t, err := findByPID(all, groups, l)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("port %s: %w", port, err))
-		case !slices.ContainsFunc(found, t.is):
-			found = append(found, t)
-		}
-	}
-	if len(found) > 0 {
-		return found, nil
-	}
-	return nil, errors.Join(errs...)
 }
 
 // is reports whether two targets are the same pod and container.

@@ -113,8 +113,8 @@ func TestPodOfIP(t *testing.T) {
 		"10.88.0.7": "default/web", "::ffff:10.88.0.7": "default/web", "fd00::7": "default/web", "FD00:0:0:0:0:0:0:7": "default/web", "[fd00::7]": "default/web",
 		"10.88.0.9":    `"ip:10.88.0.9" is ambiguous: default/waits, test/bare`,
 		"10.88.0.8":    "no pod that runs has the address 10.88.0.8 | podctl pods lists their addresses",
-		"192.0.2.2":    "192.0.2.2 is an address of the node, which its pods with hostNetwork share: kube/dns | port:PORT is the pod that listens on a port",
-		"fe80::1%eth0": "fe80::1 is an address of the node, which its pods with hostNetwork share: kube/dns | port:PORT is the pod that listens on a port",
+		"192.0.2.2":    "192.0.2.2 is an address of the node, which its pods with hostNetwork share: kube/dns | ss -lntup shows which process listens on a port, and pid:PID is its pod",
+		"fe80::1%eth0": "fe80::1 is an address of the node, which its pods with hostNetwork share: kube/dns | ss -lntup shows which process listens on a port, and pid:PID is its pod",
 	} {
 		addr, err := parseIP(ip)
 		if err != nil {
@@ -153,29 +153,6 @@ func TestPodsOfPort(t *testing.T) {
 	for _, word := range []string{"", "0", "65536", "-1", "http", "80/icmp", "80/"} {
 		if _, err := parsePort(word); err == nil {
 			t.Errorf("%q is a port", word)
-		}
-	}
-}
-
-func TestPodsOfListeners(t *testing.T) {
-	web, dns := ancestry{{PID: 9, Comm: "nginx", Cgroups: []string{"/k8s.io/" + appID}}}, ancestry{{PID: 10, Comm: "dns", Cgroups: []string{"/k8s.io/" + dnsID}}}
-	sshd := ancestry{{PID: 11, Comm: "sshd", Cgroups: []string{"/system.slice/ssh.service"}}}
-	for _, c := range []struct {
-		listeners []ancestry
-		want      string
-	}{
-		{[]ancestry{web, web}, "default/web/app"},
-		{[]ancestry{dns, sshd, web}, "kube/dns/dns default/web/app"},
-		{[]ancestry{sshd}, "port 53: process 11 (sshd) is of no pod of this runtime: its cgroup is /system.slice/ssh.service"},
-		{nil, "no pod has the host port 53, and no process is seen that listens on it | podctl pods lists the pods of the runtime"},
-	} {
-		found, err := findByListeners(located(), nil, Port{Number: 53}, c.listeners)
-		var names []string
-		for _, f := range found {
-			names = append(names, f.DisplayName())
-		}
-		if got := answer(names, err); got != c.want {
-			t.Errorf("%v:\n got %s\nwant %s", c.listeners, got, c.want)
 		}
 	}
 }

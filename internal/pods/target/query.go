@@ -45,8 +45,6 @@ type Target struct {
 	// DefaultedFrom are the names of the pod's other containers if this one was
 	// chosen because it is the first.
 	DefaultedFrom []string
-	// OfWorkload: it was named by its workload.
-	OfWorkload bool
 }
 
 // DisplayName returns NAMESPACE/POD/CONTAINER, without CONTAINER if there is none.
@@ -63,14 +61,9 @@ func (t Target) CLIName() string { return t.Pod.ContainerCLIName(t.Container) }
 // Names reports whether the query names anything: else it is every pod.
 func (q Query) Names() bool { return len(q.Words) > 0 || q.Selector != nil }
 
-// NamesWorkload reports whether a word may be a workload's: KIND/NAME.
-func (q Query) NamesWorkload() bool {
-	return !q.Literal && slices.ContainsFunc(q.Words, func(word string) bool { return workloadOf(word).kind != "" })
-}
-
-// IsExact reports whether each pod is named by a word of its own, without a pattern, and none names a workload.
+// IsExact reports whether each pod is named by a word of its own, without a pattern.
 func (q Query) IsExact() bool {
-	return len(q.Words) > 0 && q.Selector == nil && !q.NamesWorkload() && !slices.ContainsFunc(q.Words, isPattern)
+	return len(q.Words) > 0 && q.Selector == nil && !slices.ContainsFunc(q.Words, isPattern)
 }
 
 // words returns the words without a kind before them.

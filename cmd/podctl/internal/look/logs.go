@@ -31,8 +31,7 @@ type logsOptions struct {
 type prefixed uint8
 
 const (
-	// byTargets: those of the pods of a workload do and, on a terminal, those of several
-	// containers.
+	// byTargets: those of several containers do on a terminal.
 	byTargets prefixed = iota
 	always
 	never
@@ -49,11 +48,11 @@ func logsCommand(e *shell.Env) *cmdline.Command {
 		Args:      cmdline.Args{Of: cmdline.Target, Many: true, Patterns: true},
 		Effect:    cmdline.Reads,
 		Aliases:   []string{"log"},
-		FlagHints: map[string]string{"all-pods": "podctl logs deployment/NAME prints those of all its pods"},
+		FlagHints: map[string]string{"all-pods": "podctl logs -l LABELS prints those of all pods with the labels"},
 		Description: "Works on every pod of the runtime, exited containers included. With -f, prints what is written\n" +
 			"until the containers exit and are not started again: restarts of a container, rotations of its\n" +
-			"log, a new pod of the same name and new pods of a workload are followed. Ctrl-C ends it with exit\n" +
-			"code 0. deployment/NAME is all pods of a workload that podctl runs.\n" +
+			"log, a new pod of the same name and new pods with the labels are followed. Ctrl-C ends it with exit\n" +
+			"code 0.\n" +
 			"On a terminal, control characters of a container have no effect, colors excepted, and the lines\n" +
 			"of several containers are prefixed; a pipe or file gets the bytes unchanged.",
 		Flags: slices.Concat(targetFlags(bySelector|byContainer|byAttempt|byAllContainers), []cli.Flag{
@@ -64,7 +63,7 @@ func logsCommand(e *shell.Env) *cmdline.Command {
 			&cli.Int64Flag{Name: "limit-bytes", DefaultText: "no limit", Usage: "print at most this `NUMBER` of bytes of each container"},
 			&cli.BoolFlag{Name: "timestamps", Aliases: []string{"t"}, Usage: "print the time of each line"},
 			&cli.StringFlag{Name: "stream", Value: "all", Usage: "print this `STREAM` only: stdout, stderr or all"},
-			&cli.BoolFlag{Name: "prefix", DefaultText: "of pods of a workload, and of several containers on a terminal", Usage: "begin each line with NAMESPACE/POD/CONTAINER"},
+			&cli.BoolFlag{Name: "prefix", DefaultText: "of several containers on a terminal", Usage: "begin each line with NAMESPACE/POD/CONTAINER"},
 		}),
 		Action: func(c *cli.Context) error {
 			o, err := readLogsOptions(c, e.Now())
@@ -165,8 +164,7 @@ func runLogs(ctx context.Context, e *shell.Env, o logsOptions) error {
 						fmt.Fprintln(e.Errw, defaultNote(t))
 					}
 				}
-				ofWorkload := slices.ContainsFunc(found, func(t target.Target) bool { return t.OfWorkload })
-				p.prefix = p.prefix || o.prefix == byTargets && (ofWorkload || len(found) > 1 && e.TTY)
+				p.prefix = p.prefix || o.prefix == byTargets && len(found) > 1 && e.TTY
 			},
 			Warn: func(err error) { fmt.Fprintf(e.Errw, "warning: %v\n", err) },
 		}

@@ -24,12 +24,10 @@ import (
 // topOptions are the options of `podctl top`.
 type topOptions struct {
 	shell.Globals
+	shell.ListOptions
 	query      target.Query
 	containers bool
-	format     output.Format
 	sort       topColumn
-	watch      bool
-	interval   time.Duration
 }
 
 // topCommand returns the command `podctl top`.
@@ -53,7 +51,7 @@ func topCommand(e *shell.Env) *cmdline.Command {
 			"tasks, or all (FULL), waited for CPU, memory or I/O. Cgroup v1 has no PSI.\n" +
 			"-o is " + output.Formats + ".",
 		Flags: append(targetFlags(bySelector),
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again at each interval; in a data format, the objects"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "print the list again at each interval; in a pipe or a data format, what changed"},
 			shell.NoHeadersFlag(),
 			&cli.StringFlag{Name: "sort-by", Aliases: []string{"sort"}, DefaultText: "namespace and name", Usage: "sort by `KEY`: " + strings.Join(topSortKeys(), ", ") + ", largest first; or by a JSONPATH into an object"},
 			&cli.DurationFlag{Name: "interval", Value: time.Second, Usage: "`DURATION` between two samples"},
@@ -63,11 +61,7 @@ func topCommand(e *shell.Env) *cmdline.Command {
 			if err != nil {
 				return err
 			}
-			err = e.UntilInterrupted(c.Context, func(ctx context.Context) error { return runTop(ctx, e, o) })
-			if o.watch && errors.Is(err, shell.ErrInterrupted) {
-				return nil // how a watch ends
-			}
-			return err
+			return o.UntilInterrupted(c.Context, e, func(ctx context.Context) error { return runTop(ctx, e, o) })
 		},
 	}
 }
@@ -79,7 +73,8 @@ const (
 )
 
 func readTop(c *cli.Context) (topOptions, error) {
-	o := topOptions{Globals: shell.ReadGlobals(c), watch: c.Bool("watch"), interval: c.Duration("interval")}
+	o := topOptions{Globals: shell.ReadGlobals(c)}
+	o.ListOptions = shell.ListOptions{Watch: c.Bool("watch"), Full: o.NoTrunc, Period: c.Duration("interval")}
 	words := c.Args().Slice()
 	if len(words) > 0 {
 		switch {
@@ -94,10 +89,10 @@ func readTop(c *cli.Context) (topOptions, error) {
 		return o, err
 	}
 	o.query.AllContainers = true
-	if o.interval < minInterval || o.interval > maxInterval {
-		return o, shell.Usagef("--interval %s is not from %s to %s", o.interval, minInterval, maxInterval)
+	if o.Period < minInterval || o.Period > maxInterval {
+		return o, shell.Usagef("--interval %s is not from %s to %s", o.Period, minInterval, maxInterval)
 	}
-	if o.format, err = shell.ReadOutput(c); err != nil {
+	if o.Format, err = shell.ReadOutput(c); err != nil {
 		return o, err
 	}
 	by := c.String("sort-by")
@@ -105,7 +100,7 @@ func readTop(c *cli.Context) (topOptions, error) {
 		o.sort = topColumns[i]
 		return o, nil
 	}
-	if wrong, ok := errors.AsType[*output.FormatError](o.format.SortBy(by)); ok {
+	if wrong, ok := errors.AsType[*output.FormatError](o.Format.SortBy(by)); ok {
 		return o, &shell.UsageError{Message: wrong.Message, Advice: "one of: " + strings.Join(topSortKeys(), ", ") + ", or a JSONPATH"}
 	}
 	return o, nil
@@ -121,11 +116,11 @@ func runTop(ctx context.Context, e *shell.Env, o topOptions) error {
 		opts: o, env: e, session: s,
 		sampler: usage.Sampler{Runtime: s.Client, Proc: e.Procs, Cgroups: cgroup.Mounts, Now: e.Now},
 	}
-	if o.watch {
-		shell.Settle()
-		return t.follow(ctx)
+	empty := "no running pods"
+	if o.containers {
+		empty = "no running containers"
 	}
-	return t.once(ctx)
+	return o.Show(ctx, e, empty, t.list)
 }
 
 // top samples the pods of a session.
@@ -134,51 +129,63 @@ type top struct {
 	env     *shell.Env
 	session *target.Session
 	sampler usage.Sampler
+	// last is the sample with which the next one is compared, nil before the first, and sampled is when
+	// it was read.
+	last    *usage.Snapshot
+	sampled time.Time
+	// noted is the last note about PSI.
+	noted string
 	// warned is the last warning about the runtime's statistics.
 	warned string
 }
 
-// once prints what is used within one interval.
-func (t *top) once(ctx context.Context) error {
-	begin := t.env.Now()
+// list returns what is used between two samples, an interval apart.
+func (t *top) list(ctx context.Context) (output.List, error) {
+	last := t.last
+	t.last = nil // after an error it is not known what was used meanwhile
+	if last != nil {
+		if err := t.wait(ctx); err != nil {
+			return output.List{}, err
+		}
+		if err := t.session.List(ctx); err != nil {
+			return output.List{}, err
+		}
+	}
 	selected, found := t.selectTargets()
+	if t.opts.Watch && target.OnlyErrors(found, target.IsGone) {
+		found = nil // a pod that is named may not exist yet, or any more
+	}
 	if len(selected) == 0 && found != nil {
-		return found
+		return output.List{}, found
 	}
-	first, err := t.sample(ctx, selected)
+	if last == nil {
+		t.sampled = t.env.Now()
+		first, err := t.sample(ctx, selected)
+		if err == nil {
+			err = t.wait(ctx)
+		}
+		if err != nil {
+			return output.List{}, err
+		}
+		last = &first
+	}
+	t.sampled = t.env.Now()
+	now, err := t.sample(ctx, selected)
 	if err != nil {
-		return err
+		return output.List{}, err
 	}
-	if err := shell.Sleep(ctx, t.opts.interval-t.env.Now().Sub(begin)); err != nil {
-		return err
+	t.last = &now
+	items := t.items(selected, *last, now)
+	if note := psiNote(items); t.opts.Format.IsTable() && (t.opts.Format.IsWide() || t.opts.sort.psi) && note != t.noted {
+		fmt.Fprint(t.env.Errw, note)
+		t.noted = note
 	}
-	second, err := t.sample(ctx, selected)
-	if err != nil {
-		return err
-	}
-	items := t.items(selected, first, second)
-	t.opts.format.Width = t.env.TableWidth(t.opts.NoTrunc)
-	if len(items) == 0 && t.opts.format.IsTable() {
-		fmt.Fprintln(t.env.Errw, t.empty())
-	}
-	printed := t.opts.format.Print(t.env.Out, topList(t.opts.containers, items))
-	fmt.Fprint(t.env.Errw, t.psiNote(items))
-	return errors.Join(printed, found)
+	return topList(t.opts.containers, items), found
 }
 
-// psiNote is a line below a table that shows PSI: why it is not known, "" if it is.
-func (t *top) psiNote(items []topItem) string {
-	if f := t.opts.format; !f.IsTable() || !f.IsWide() && !t.opts.sort.psi {
-		return ""
-	}
-	return psiNote(items)
-}
-
-func (t *top) empty() string {
-	if t.opts.containers {
-		return "no running containers"
-	}
-	return "no running pods"
+// wait returns an interval after the last sample.
+func (t *top) wait(ctx context.Context) error {
+	return shell.Sleep(ctx, t.opts.Period-t.env.Now().Sub(t.sampled))
 }
 
 // measured is a pod, and the containers of it that are shown.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,10 @@ import (
 type ListOptions struct {
 	Format output.Format
 	Watch  bool
-	// full does not cut tables to the terminal.
-	full bool
+	// Full does not cut tables to the terminal.
+	Full bool
+	// Period is the poll interval of Watch, a second if it is 0.
+	Period time.Duration
 }
 
 // ListFlags are the flags that ReadList reads.
@@ -43,7 +46,7 @@ func ReadList(c *cli.Context) (ListOptions, error) {
 		return ListOptions{}, err
 	}
 	err = SortBy(&format, c.String("sort-by"))
-	return ListOptions{format, c.Bool("watch"), g.NoTrunc}, err
+	return ListOptions{Format: format, Watch: c.Bool("watch"), Full: g.NoTrunc}, err
 }
 
 // SortBy sets what a format is sorted by; an error is one of usage.
@@ -56,7 +59,7 @@ type listFunc func(context.Context) (output.List, error)
 // Show prints a list once or, with --watch, until an interrupt. empty is what
 // is said of an empty table.
 func (o ListOptions) Show(ctx context.Context, e *Env, empty string, list listFunc) error {
-	o.Format.Width = e.TableWidth(o.full)
+	o.Format.Width = e.TableWidth(o.Full)
 	if o.Watch {
 		return o.watchList(ctx, e, empty, list)
 	}
@@ -80,15 +83,12 @@ func (o ListOptions) UntilInterrupted(ctx context.Context, e *Env, do func(conte
 	return err
 }
 
-// watchPeriod is the poll interval of a list with --watch.
-const watchPeriod = time.Second
-
 // watchList prints a list each time it changes, until ctx ends: on a terminal in
 // place of the last one; else the row, or the object, of each that changed. It
 // goes on while a runtime that has answered is restarted.
 func (o ListOptions) watchList(ctx context.Context, e *Env, empty string, list listFunc) error {
 	Settle()
-	ticks := time.NewTicker(watchPeriod)
+	ticks := time.NewTicker(cmp.Or(o.Period, time.Second))
 	defer ticks.Stop()
 	shown, stream, rows := map[string]string{}, o.Format.NewStream(e.Out), o.Format.NewRowStream(e.Out)
 	last := "never printed"
