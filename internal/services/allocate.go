@@ -2,6 +2,7 @@ package services
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -30,108 +31,79 @@ const (
 type Allocator struct {
 	Range netip.Prefix
 
-	addresses map[netip.Addr]types.NamespacedName
-	ports     map[int32]portOwner
-	given     map[types.NamespacedName]*v1.Service
+	given map[owner]uint32
 }
 
-// portOwner is a port of a Service that has a node port.
-type portOwner struct {
-	service  types.NamespacedName
-	protocol v1.Protocol
-	port     int32
+// owner is a Service, which has an address, or its port of which the text is here, which has a node port.
+type owner struct {
+	service types.NamespacedName
+	port    string
 }
 
 // Assign returns the objects with what is allocated in the Services, and forgets Services that are
-// not among all: those of every source. An address that a Service asks for is left to Build to judge.
+// not among all: those of every source. What a Service asks for is left to Build to judge.
 func (a *Allocator) Assign(objects *pod.Objects, all map[types.NamespacedName]bool) *pod.Objects {
-	if a.given == nil {
-		a.addresses, a.ports, a.given = map[netip.Addr]types.NamespacedName{}, map[int32]portOwner{}, map[types.NamespacedName]*v1.Service{}
-	}
-	maps.DeleteFunc(a.given, func(name types.NamespacedName, _ *v1.Service) bool { return !all[name] })
-	maps.DeleteFunc(a.addresses, func(_ netip.Addr, name types.NamespacedName) bool { return !all[name] })
-	maps.DeleteFunc(a.ports, func(_ int32, p portOwner) bool { return !all[p.service] })
+	maps.DeleteFunc(a.given, func(o owner, _ uint32) bool { return !all[o.service] })
 	if objects == nil || len(objects.Services) == 0 {
 		return objects
 	}
+	if a.given == nil {
+		a.given = map[owner]uint32{}
+	}
+	taken := map[uint32]bool{} // addresses and node ports
+	for _, n := range a.given {
+		taken[n] = true
+	}
+	for _, s := range objects.Services {
+		if addr, err := netip.ParseAddr(s.Spec.ClusterIP); err == nil && addr.Is4() {
+			taken[numberOf(addr)] = true
+		}
+		for _, p := range s.Spec.Ports {
+			taken[uint32(p.NodePort)] = true
+		}
+	}
 	assigned := *objects
 	assigned.Services = map[types.NamespacedName]*v1.Service{}
-	names := slices.SortedFunc(maps.Keys(objects.Services), func(x, y types.NamespacedName) int {
+	for _, name := range slices.SortedFunc(maps.Keys(objects.Services), func(x, y types.NamespacedName) int {
 		return compareNames(x.Namespace, x.Name, y.Namespace, y.Name)
-	})
-	for _, name := range names { // those that ask for an address or a port have it first
-		a.reserve(name, objects.Services[name])
-	}
-	for _, name := range names {
+	}) {
 		s := objects.Services[name].DeepCopy()
-		a.address(name, s)
-		a.nodePorts(name, s)
-		assigned.Services[name], a.given[name] = s, s
+		a.allocate(name, s, taken)
+		assigned.Services[name] = s
 	}
 	return &assigned
 }
 
-// reserve takes what a Service asks for itself.
-func (a *Allocator) reserve(name types.NamespacedName, s *v1.Service) {
-	if wanted, err := netip.ParseAddr(s.Spec.ClusterIP); err == nil {
-		if _, taken := a.addresses[wanted]; !taken {
-			a.addresses[wanted] = name
+func (a *Allocator) allocate(name types.NamespacedName, s *v1.Service, taken map[uint32]bool) {
+	if s.Spec.Type != v1.ServiceTypeExternalName && s.Spec.ClusterIP == "" {
+		usable := uint64(1)<<(32-a.Range.Bits()) - reserved - 1 // the last is the broadcast address
+		if n := a.number(owner{name, ""}, numberOf(a.Range.Masked().Addr())+reserved, usable, taken); n != 0 {
+			s.Spec.ClusterIP = netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, n))).String()
 		}
 	}
-	for _, p := range s.Spec.Ports {
-		if _, taken := a.ports[p.NodePort]; p.NodePort != 0 && !taken {
-			a.ports[p.NodePort] = portOwner{name, p.Protocol, p.Port}
-		}
-	}
-}
-
-func (a *Allocator) address(name types.NamespacedName, s *v1.Service) {
-	if s.Spec.Type == v1.ServiceTypeExternalName || s.Spec.ClusterIP != "" {
-		return
-	}
-	if before := a.given[name]; before != nil {
-		if addr, err := netip.ParseAddr(before.Spec.ClusterIP); err == nil && a.addresses[addr] == name {
-			s.Spec.ClusterIP = addr.String()
-			return
-		}
-	}
-	size := uint64(1) << (32 - a.Range.Bits())
-	usable := size - reserved - 1 // the last is the broadcast address
-	base := a.Range.Masked().Addr().As4()
-	first := uint64(base[0])<<24 | uint64(base[1])<<16 | uint64(base[2])<<8 | uint64(base[3])
-	for i := range usable {
-		n := first + reserved + (hashOf(name.String())+i)%usable
-		addr := netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
-		if _, taken := a.addresses[addr]; !taken {
-			a.addresses[addr], s.Spec.ClusterIP = name, addr.String()
-			return
-		}
-	}
-}
-
-// nodePorts gives the ports of a NodePort or LoadBalancer their numbers.
-func (a *Allocator) nodePorts(name types.NamespacedName, s *v1.Service) {
-	if s.Spec.Type != v1.ServiceTypeNodePort && s.Spec.Type != v1.ServiceTypeLoadBalancer {
-		return
-	}
-	for i := range s.Spec.Ports {
-		p := &s.Spec.Ports[i]
-		owner := portOwner{name, p.Protocol, p.Port}
-		for n := uint64(0); p.NodePort == 0 && n < nodePorts; n++ {
-			port := int32(firstNodePort + (hashOf(fmt.Sprint(owner))+n)%nodePorts)
-			if by, taken := a.ports[port]; !taken || by == owner {
-				p.NodePort, a.ports[port] = port, owner
+	if s.Spec.Type == v1.ServiceTypeNodePort || s.Spec.Type == v1.ServiceTypeLoadBalancer {
+		for i := range s.Spec.Ports {
+			if p := &s.Spec.Ports[i]; p.NodePort == 0 {
+				p.NodePort = int32(a.number(owner{name, fmt.Sprint(p.Port, p.Protocol)}, firstNodePort, nodePorts, taken))
 			}
 		}
 	}
 }
 
-func compareNames(namespaceA, a, namespaceB, b string) int {
-	return cmp.Or(cmp.Compare(namespaceA, namespaceB), cmp.Compare(a, b))
+// number returns what the owner has, or the next of size numbers that is free, 0 if none is.
+func (a *Allocator) number(o owner, first uint32, size uint64, taken map[uint32]bool) uint32 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(o.service.String() + o.port))
+	for i := uint64(0); a.given[o] == 0 && i < size; i++ {
+		if n := first + uint32((h.Sum64()+i)%size); !taken[n] {
+			taken[n], a.given[o] = true, n
+		}
+	}
+	return a.given[o]
 }
 
-func hashOf(text string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(text))
-	return h.Sum64()
+func numberOf(addr netip.Addr) uint32 { return binary.BigEndian.Uint32(addr.AsSlice()) }
+
+func compareNames(namespaceA, a, namespaceB, b string) int {
+	return cmp.Or(cmp.Compare(namespaceA, namespaceB), cmp.Compare(a, b))
 }

@@ -42,11 +42,7 @@ func newClients(isOfHost func(netip.Addr) bool) *clients {
 
 // admit reports whether a client may ask, and once more in this second. z has the pods.
 func (c *clients) admit(from net.Addr, z *Zone) bool {
-	client, err := netip.ParseAddrPort(from.String())
-	if err != nil {
-		return false
-	}
-	addr := client.Addr().Unmap()
+	addr := addrOf(from)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := time.Now().Unix(); now != c.second {
@@ -55,7 +51,7 @@ func (c *clients) admit(from net.Addr, z *Zone) bool {
 	}
 	// From DNSAddress the machine itself asks; the kernel drops packets of others with an address of its own.
 	_, known := c.queries[addr]
-	if !known && addr.String() != DNSAddress && (z == nil || !z.pods[addr.String()]) {
+	if !known && addr.String() != DNSAddress && !z.pods[addr.String()] {
 		if c.lookups >= maxLookups {
 			return false
 		}
@@ -71,13 +67,18 @@ func (c *clients) admit(from net.Addr, z *Zone) bool {
 	return c.queries[addr] <= maxClient
 }
 
+// addrOf returns the address of a client, the zero Addr, which is not of the host, if it has none.
+func addrOf(client net.Addr) netip.Addr {
+	from, err := netip.ParseAddrPort(client.String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return from.Addr().Unmap()
+}
+
 // open counts a connection of a client, and reports whether it may have one more; closed ends it.
 func (c *clients) open(from net.Addr) (closed func(), ok bool) {
-	client, err := netip.ParseAddrPort(from.String())
-	if err != nil {
-		return nil, false
-	}
-	addr := client.Addr().Unmap()
+	addr := addrOf(from)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conns[addr] >= maxClientConns {

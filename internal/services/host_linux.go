@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -34,6 +35,8 @@ type Host struct {
 	server *Server
 	log    *slog.Logger
 
+	// serve answers queries from the first zone on.
+	serve func()
 	nft   knftables.Interface
 	rules *Rules
 	// udp reports whether the Services that were applied last have a UDP port.
@@ -70,7 +73,7 @@ func (h *Host) Start(ctx context.Context) (err error) {
 		return err
 	}
 	h.rules = &Rules{Range: h.in, BridgeFiltered: strings.TrimSpace(string(filtered)) == "1"}
-	h.server.Serve(udp, tcp)
+	h.serve = sync.OnceFunc(func() { h.server.Serve(udp, tcp) })
 	return nil
 }
 
@@ -79,6 +82,7 @@ func (h *Host) Apply(ctx context.Context, all []Service, pods []PodAddress) erro
 	ctx, cancel := context.WithTimeout(ctx, nftTimeout)
 	defer cancel()
 	h.server.SetZone(NewZone(all, h.in, pods))
+	h.serve()
 	if err := h.apply(ctx, all); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -15,14 +16,14 @@ import (
 	"github.com/miekg/dns"
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/singleflight"
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 // Bounds of the server; clients.go has those of its clients.
 const (
-	// maxForwarded is how many queries the node's resolvers are asked at a time, and maxWaiting how many wait for
-	// their answers: equal ones are asked once. The others fail, and are asked again.
+	// maxForwarded is how many queries wait for the node's resolvers, which are asked once for equal ones. The others
+	// fail, and are asked again.
 	maxForwarded = 512
-	maxWaiting   = 2048
 	// maxCached bounds the answers that are remembered, maxCachedFor how long, and maxCachedSize one of them, in bytes.
 	maxCached     = 4096
 	maxCachedFor  = 30 * time.Second
@@ -43,29 +44,22 @@ type Server struct {
 	log       *slog.Logger
 	servers   []*dns.Server
 
-	forwarding, waiting chan struct{}
+	forwarding chan struct{}
 	// flights has one query to the resolvers for all that ask the same: a loop of resolvers, which
 	// asks this server again what it asks them, ends with the deadline of the first.
 	flights singleflight.Group
-
-	mu    sync.Mutex
-	cache map[string]cached
+	cache   *cache.LRUExpireCache
 }
 
-type cached struct {
-	msg   *dns.Msg
-	until time.Time
-}
-
-// NewServer returns a server of no names. isOfHost reports whether a client is this machine or on it.
+// NewServer returns a server, which has to have a zone before it serves. isOfHost reports whether a client is this machine or on it.
 func NewServer(resolvers func() []string, isOfHost func(netip.Addr) bool, log *slog.Logger) *Server {
 	return &Server{
-		resolvers: resolvers, clients: newClients(isOfHost), log: log, cache: map[string]cached{},
-		forwarding: make(chan struct{}, maxForwarded), waiting: make(chan struct{}, maxWaiting),
+		resolvers: resolvers, clients: newClients(isOfHost), log: log, cache: cache.NewLRUExpireCache(maxCached),
+		forwarding: make(chan struct{}, maxForwarded),
 	}
 }
 
-// SetZone replaces the names.
+// SetZone replaces the zone.
 func (s *Server) SetZone(z *Zone) { s.zone.Store(z) }
 
 // Serve answers at both until Close.
@@ -102,10 +96,10 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 		return
 	}
 	msg := new(dns.Msg)
-	if len(req.Question) != 1 || req.Opcode != dns.OpcodeQuery {
-		msg.SetRcode(req, dns.RcodeFormatError)
-	} else {
+	if len(req.Question) == 1 && req.Opcode == dns.OpcodeQuery {
 		msg = s.reply(req)
+	} else {
+		msg.SetRcode(req, dns.RcodeFormatError)
 	}
 	size := dns.MaxMsgSize
 	if w.LocalAddr().Network() == "udp" {
@@ -121,62 +115,48 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 
 func (s *Server) reply(req *dns.Msg) *dns.Msg {
 	q := req.Question[0]
-	msg := new(dns.Msg).SetReply(req)
-	msg.RecursionAvailable = true
-	if z := s.zone.Load(); z != nil {
-		if r, ours := z.answer(q); ours {
-			msg.Authoritative, msg.Rcode, msg.Answer, msg.Extra = true, r.code, r.answer, r.extra
-			rand.Shuffle(len(msg.Answer), func(i, j int) { msg.Answer[i], msg.Answer[j] = msg.Answer[j], msg.Answer[i] })
-			switch {
-			case len(r.answer) == 0:
-				msg.Ns = []dns.RR{authority()}
-			case r.alias != "" && q.Qtype != dns.TypeCNAME:
-				// An alias may be a name of the zone, whose own alias is left to the client.
-				if inner, known := z.answer(dns.Question{Name: r.alias, Qtype: q.Qtype, Qclass: q.Qclass}); known {
-					msg.Answer = append(msg.Answer, inner.answer...)
-				} else {
-					msg.Answer = append(msg.Answer, s.forward(dns.Question{Name: r.alias, Qtype: q.Qtype, Qclass: q.Qclass}).Answer...)
-				}
+	found := s.resolve(q)
+	if found.Authoritative {
+		rand.Shuffle(len(found.Answer), func(i, j int) { found.Answer[i], found.Answer[j] = found.Answer[j], found.Answer[i] })
+		for _, r := range found.Answer {
+			// An alias may be a name of the zone, whose own alias is left to the client.
+			if alias, is := r.(*dns.CNAME); is && q.Qtype != dns.TypeCNAME {
+				found.Answer = append(found.Answer, s.resolve(dns.Question{Name: alias.Target, Qtype: q.Qtype, Qclass: q.Qclass}).Answer...)
 			}
-			return msg
 		}
 	}
-	found := s.forward(q)
-	msg.Rcode, msg.Answer, msg.Ns, msg.Extra = found.Rcode, found.Answer, found.Ns, withoutOPT(found.Extra)
+	msg := new(dns.Msg).SetReply(req)
+	msg.RecursionAvailable, msg.Authoritative, msg.Rcode = true, found.Authoritative, found.Rcode
+	msg.Answer, msg.Ns = found.Answer, found.Ns
+	msg.Extra = slices.DeleteFunc(found.Extra, func(r dns.RR) bool { return r.Header().Rrtype == dns.TypeOPT })
 	return msg
 }
 
-func withoutOPT(records []dns.RR) []dns.RR {
-	return slices.DeleteFunc(slices.Clone(records), func(r dns.RR) bool { return r.Header().Rrtype == dns.TypeOPT })
+// resolve answers from the zone, or asks the node's resolvers.
+func (s *Server) resolve(q dns.Question) *dns.Msg {
+	if msg := s.zone.Load().answer(q); msg != nil {
+		return msg
+	}
+	msg := s.forward(q)
+	msg.Authoritative = false
+	return msg
 }
 
 // forward returns a copy of the remembered answer, or asks the node's resolvers.
 func (s *Server) forward(q dns.Question) *dns.Msg {
 	key := strings.ToLower(q.Name) + " " + dns.Type(q.Qtype).String() + " " + dns.Class(q.Qclass).String()
-	s.mu.Lock()
-	known, ok := s.cache[key]
-	s.mu.Unlock()
-	if ok && time.Now().Before(known.until) {
-		return known.msg.Copy()
+	if known, ok := s.cache.Get(key); ok {
+		return known.(*dns.Msg).Copy()
 	}
 	failed := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
 	select {
-	case s.waiting <- struct{}{}:
-		defer func() { <-s.waiting }()
+	case s.forwarding <- struct{}{}:
+		defer func() { <-s.forwarding }()
 	default:
 		return failed
 	}
 	answer, _, _ := s.flights.Do(key, func() (any, error) {
-		select {
-		case s.forwarding <- struct{}{}:
-			defer func() { <-s.forwarding }()
-		default:
-			return failed, nil
-		}
-		msg := s.ask(q)
-		if msg == nil {
-			return failed, nil
-		}
+		msg := cmp.Or(s.ask(q), failed)
 		s.remember(key, msg)
 		return msg, nil
 	})
@@ -223,14 +203,5 @@ func (s *Server) remember(key string, msg *dns.Msg) {
 	if len(msg.Answer)+len(msg.Ns) == 0 {
 		keep = recordTTL * time.Second
 	}
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k := range s.cache { // any of them
-		if len(s.cache) < maxCached {
-			break
-		}
-		delete(s.cache, k)
-	}
-	s.cache[key] = cached{msg, now.Add(keep)}
+	s.cache.Add(key, msg, keep)
 }

@@ -1,7 +1,6 @@
 package services
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -21,14 +20,12 @@ const (
 )
 
 // Zone answers queries about Services and pods, as the specification of Kubernetes' DNS has them. It is not
-// changed once it is made; nil has no names.
+// changed once it is made.
 type Zone struct {
-	services   map[string]*Service // by name.namespace
-	namespaces map[string]bool
-	pods       map[string]bool // by address
-	// names are the names of addresses in the range or of pods.
-	names map[netip.Addr][]string
-	in    netip.Prefix
+	// records are those of each name that exists, in lower case; some names have none.
+	records map[string][]dns.RR
+	pods    map[string]bool // by address
+	in      netip.Prefix
 }
 
 // PodAddress is what a Zone needs of a pod: the namespace of its name, and the address from which it asks.
@@ -40,210 +37,156 @@ type PodAddress struct {
 // NewZone returns the zone of Services whose addresses are in a range. Pods have names in the namespaces
 // of Services and of those that are given.
 func NewZone(all []Service, in netip.Prefix, pods []PodAddress) *Zone {
-	z := &Zone{services: map[string]*Service{}, namespaces: map[string]bool{}, pods: map[string]bool{}, names: map[netip.Addr][]string{}, in: in}
+	z := &Zone{records: map[string][]dns.RR{}, pods: map[string]bool{}, in: in}
+	z.add(clusterDomain, authority)
+	z.add("dns-version."+clusterDomain, &dns.TXT{Hdr: header(dns.TypeTXT), Txt: []string{schemaVersion}})
+	z.addNamespace("")
 	for _, p := range pods {
-		z.namespaces[p.Namespace], z.pods[p.Address] = true, true
-	}
-	name := func(address, text string) {
-		if addr, err := netip.ParseAddr(address); err == nil {
-			z.names[addr] = append(z.names[addr], text)
-		}
+		z.pods[p.Address] = true
+		z.addNamespace(p.Namespace + ".")
 	}
 	for i := range all {
-		s := &all[i]
-		if s.Problem != "" {
-			continue
-		}
-		of := s.Name + "." + s.Namespace
-		z.services[of], z.namespaces[s.Namespace] = s, true
-		full := of + ".svc." + clusterDomain
-		if !s.Headless() {
-			name(s.Address, full)
-			continue
-		}
-		for _, e := range s.Endpoints {
-			if e.Ready {
-				name(e.Address, e.label()+"."+full)
-			}
+		if s := &all[i]; s.Problem == "" {
+			z.addNamespace(s.Namespace + ".")
+			z.addService(s, s.Name+"."+s.Namespace+".svc."+clusterDomain)
 		}
 	}
 	return z
 }
 
+// add adds records to a name, which exists from then on.
+func (z *Zone) add(name string, records ...dns.RR) {
+	name = strings.ToLower(name)
+	z.records[name] = append(z.records[name], records...)
+}
+
+func (z *Zone) addNamespace(prefix string) {
+	z.add(prefix + "svc." + clusterDomain)
+	z.add(prefix + "pod." + clusterDomain)
+}
+
+func (z *Zone) addService(s *Service, name string) {
+	if s.Type == v1.ServiceTypeExternalName {
+		z.add(name, &dns.CNAME{Hdr: header(dns.TypeCNAME), Target: dns.Fqdn(s.ExternalName)})
+		return
+	}
+	if !s.Headless() {
+		z.addAddress(name, s.Address)
+		for _, p := range s.Ports {
+			z.addPort(name, p, name, p.Port)
+		}
+	}
+	for _, e := range s.Endpoints {
+		if !e.Ready {
+			continue
+		}
+		host := e.label() + "." + name
+		z.addAddress(host, e.Address)
+		for i, p := range s.Ports {
+			if s.Headless() && e.Ports[i] != 0 {
+				z.addPort(name, p, host, e.Ports[i])
+			}
+		}
+		if s.Headless() {
+			z.add(name, addressRecord(e.Address))
+		}
+	}
+}
+
+// addAddress adds the address of a name, and the name of the address.
+func (z *Zone) addAddress(name, of string) {
+	z.add(name, addressRecord(of))
+	if reverse, err := dns.ReverseAddr(of); err == nil {
+		z.add(reverse, &dns.PTR{Hdr: header(dns.TypePTR), Ptr: name})
+	}
+}
+
+// addPort adds where a port of a Service is.
+func (z *Zone) addPort(service string, p Port, target string, number int32) {
+	srv := &dns.SRV{Hdr: header(dns.TypeSRV), Port: uint16(number), Target: target}
+	z.add(service, srv)
+	z.add("_"+p.Name+"._"+string(p.Protocol)+"."+service, srv)
+}
+
 // label returns the DNS label of the endpoint below the name of its Service.
 func (e Endpoint) label() string {
 	if e.Hostname != "" {
-		return strings.ToLower(e.Hostname)
+		return e.Hostname
 	}
 	return strings.ReplaceAll(e.Address, ".", "-")
 }
 
-// reply is an answer of a Zone.
-type reply struct {
-	// code is dns.RcodeSuccess or dns.RcodeNameError.
-	code          int
-	answer, extra []dns.RR
-	// alias is the name outside of the zone, whose addresses complete the answer; "" for none.
-	alias string
-}
-
-// answer answers a query, or returns false where the name is not the zone's to know.
-func (z *Zone) answer(q dns.Question) (reply, bool) {
+// answer answers a query with the records of the asked type or that of an alias, and the addresses of what SRV records
+// name. It returns nil where the name is not the zone's to know.
+func (z *Zone) answer(q dns.Question) *dns.Msg {
 	name := strings.ToLower(q.Name)
-	if q.Qclass != dns.ClassINET {
-		return reply{}, false
+	records, exists := z.records[name]
+	if !exists {
+		records = z.podRecords(name)
+		exists = records != nil
 	}
-	if strings.HasSuffix(name, ".in-addr.arpa.") {
-		return z.reverse(q, name)
+	if q.Qclass != dns.ClassINET || !exists && !dns.IsSubDomain(clusterDomain, name) && !z.in.Contains(reversed(name)) {
+		return nil
 	}
-	if name != clusterDomain && !strings.HasSuffix(name, "."+clusterDomain) {
-		return reply{}, false
+	msg := &dns.Msg{MsgHdr: dns.MsgHdr{Authoritative: true}}
+	if !exists {
+		msg.Rcode = dns.RcodeNameError
 	}
-	labels := dns.SplitDomainName(strings.TrimSuffix(name, clusterDomain))
-	missing := reply{code: dns.RcodeNameError}
-	n := len(labels)
-	switch {
-	case n == 0, n == 1 && (labels[0] == "svc" || labels[0] == "pod"):
-		return reply{}, true
-	case n == 1 && labels[0] == "dns-version":
-		if q.Qtype == dns.TypeTXT {
-			return reply{answer: []dns.RR{&dns.TXT{Hdr: header(q.Name, dns.TypeTXT), Txt: []string{schemaVersion}}}}, true
+	for _, r := range records {
+		if kind := r.Header().Rrtype; kind == q.Qtype || kind == dns.TypeCNAME || q.Qtype == dns.TypeANY {
+			msg.Answer = append(msg.Answer, named(q.Name, r))
 		}
-		return reply{}, true
-	case n < 2 || !z.namespaces[labels[n-2]]:
-		return missing, true
-	case n == 2 && (labels[1] == "svc" || labels[1] == "pod"):
-		return reply{}, true
-	case labels[n-1] == "pod" && n == 3:
-		addr, err := netip.ParseAddr(strings.ReplaceAll(labels[0], "-", "."))
-		if err != nil || !addr.Is4() {
-			return missing, true
+	}
+	msg.Answer = slices.CompactFunc(msg.Answer, dns.IsDuplicate) // of an address with ports of several EndpointSlices
+	for _, r := range msg.Answer {
+		if srv, is := r.(*dns.SRV); is {
+			srv.Weight = uint16(max(100/len(msg.Answer), 1))
+			msg.Extra = append(msg.Extra, z.answer(dns.Question{Name: srv.Target, Qtype: dns.TypeA, Qclass: q.Qclass}).Answer...)
 		}
-		return reply{answer: addresses(q, []string{addr.String()})}, true
-	case labels[n-1] != "svc":
-		return missing, true
 	}
-	s := z.services[labels[n-3]+"."+labels[n-2]]
-	if s == nil {
-		return missing, true
+	msg.Extra = slices.CompactFunc(msg.Extra, dns.IsDuplicate)
+	if len(msg.Answer) == 0 {
+		msg.Ns = []dns.RR{named(clusterDomain, authority)}
 	}
-	switch n {
-	case 3:
-		return z.service(q, s), true
-	case 4:
-		return z.hostname(q, s, labels[0]), true
-	case 5:
-		return z.port(q, s, labels[0], labels[1]), true
-	}
-	return missing, true
+	return msg
 }
 
-// service answers for a Service's own name.
-func (z *Zone) service(q dns.Question, s *Service) reply {
-	switch {
-	case s.Type == v1.ServiceTypeExternalName:
-		alias := dns.Fqdn(s.ExternalName)
-		return reply{answer: []dns.RR{&dns.CNAME{Hdr: header(q.Name, dns.TypeCNAME), Target: alias}}, alias: alias}
-	case q.Qtype == dns.TypeSRV:
-		return z.port(q, s, "*", "*")
-	case !s.Headless():
-		return reply{answer: addresses(q, []string{s.Address})}
+// podRecords returns the address in a name such as 10-0-0-1.NAMESPACE.pod.cluster.local.
+func (z *Zone) podRecords(name string) []dns.RR {
+	host, parent, _ := strings.Cut(name, ".")
+	addr, err := netip.ParseAddr(strings.ReplaceAll(host, "-", "."))
+	if _, exists := z.records[parent]; !exists || err != nil || !addr.Is4() || !strings.HasSuffix(parent, ".pod."+clusterDomain) {
+		return nil
 	}
-	var ready []string
-	for _, e := range s.Endpoints {
-		if e.Ready {
-			ready = append(ready, e.Address)
-		}
-	}
-	if len(ready) == 0 {
-		return reply{code: dns.RcodeNameError}
-	}
-	return reply{answer: addresses(q, ready)}
+	return []dns.RR{addressRecord(addr.String())}
 }
 
-// hostname answers for an endpoint's name below that of its Service.
-func (z *Zone) hostname(q dns.Question, s *Service, host string) reply {
-	var found []string
-	for _, e := range s.Endpoints {
-		if s.Headless() && e.Ready && e.label() == host {
-			found = append(found, e.Address)
-		}
-	}
-	if len(found) == 0 {
-		return reply{code: dns.RcodeNameError}
-	}
-	return reply{answer: addresses(q, found)}
-}
-
-// port answers for _PORT._PROTOCOL of a Service; * is any.
-func (z *Zone) port(q dns.Question, s *Service, port, protocol string) reply {
-	r := reply{code: dns.RcodeNameError}
-	full := s.Name + "." + s.Namespace + ".svc." + clusterDomain
-	add := func(target, address string, number int32) {
-		r.answer = append(r.answer, &dns.SRV{Hdr: header(q.Name, dns.TypeSRV), Weight: 100, Port: uint16(number), Target: target})
-		r.extra = append(r.extra, addresses(dns.Question{Name: target, Qtype: dns.TypeA}, []string{address})...)
-	}
-	for i, p := range s.Ports {
-		if port != "*" && port != "_"+p.Name || protocol != "*" && protocol != "_"+strings.ToLower(string(p.Protocol)) {
-			continue
-		}
-		if !s.Headless() {
-			r.code = dns.RcodeSuccess
-			add(full, s.Address, p.Port)
-			continue
-		}
-		for _, e := range s.Endpoints {
-			if e.Ready && e.Ports[i] != 0 {
-				r.code = dns.RcodeSuccess
-				add(e.label()+"."+full, e.Address, e.Ports[i])
-			}
-		}
-	}
-	if q.Qtype != dns.TypeSRV {
-		r.answer, r.extra = nil, nil
-	}
-	return r
-}
-
-// reverse answers for addresses of Services and of pods behind headless ones.
-func (z *Zone) reverse(q dns.Question, name string) (reply, bool) {
+// reversed returns the address that a name below in-addr.arpa has, the zero Addr for another name.
+func reversed(name string) netip.Addr {
 	labels := strings.Split(strings.TrimSuffix(name, ".in-addr.arpa."), ".")
 	slices.Reverse(labels)
 	addr, err := netip.ParseAddr(strings.Join(labels, "."))
-	if err != nil || len(z.names[addr]) == 0 && !z.in.Contains(addr) {
-		return reply{}, false
+	if err != nil || !strings.HasSuffix(name, ".in-addr.arpa.") {
+		return netip.Addr{}
 	}
-	if len(z.names[addr]) == 0 {
-		return reply{code: dns.RcodeNameError}, true
-	}
-	var r reply
-	for _, n := range z.names[addr] {
-		if q.Qtype == dns.TypePTR {
-			r.answer = append(r.answer, &dns.PTR{Hdr: header(q.Name, dns.TypePTR), Ptr: n})
-		}
-	}
-	return r, true
+	return addr
 }
 
-// addresses returns A records; no Service has an address of another type.
-func addresses(q dns.Question, all []string) []dns.RR {
-	var records []dns.RR
-	for _, a := range all {
-		if q.Qtype == dns.TypeA || q.Qtype == dns.TypeANY {
-			records = append(records, &dns.A{Hdr: header(q.Name, dns.TypeA), A: net.ParseIP(a)})
-		}
-	}
-	return records
+// named returns a copy of a record with its name.
+func named(name string, r dns.RR) dns.RR {
+	r = dns.Copy(r)
+	r.Header().Name = name
+	return r
 }
 
-func header(name string, kind uint16) dns.RR_Header {
-	return dns.RR_Header{Name: name, Rrtype: kind, Class: dns.ClassINET, Ttl: recordTTL}
+func addressRecord(text string) dns.RR { return &dns.A{Hdr: header(dns.TypeA), A: net.ParseIP(text)} }
+
+func header(kind uint16) dns.RR_Header {
+	return dns.RR_Header{Rrtype: kind, Class: dns.ClassINET, Ttl: recordTTL}
 }
 
 // authority is the zone's own record, which says for how long a name is known to be missing.
-func authority() dns.RR {
-	return &dns.SOA{
-		Hdr: header(clusterDomain, dns.TypeSOA), Ns: fmt.Sprintf("ns.dns.%s", clusterDomain), Mbox: "hostmaster." + clusterDomain,
-		Serial: 1, Refresh: 7200, Retry: 1800, Expire: 86400, Minttl: recordTTL,
-	}
+var authority = &dns.SOA{
+	Hdr: header(dns.TypeSOA), Ns: "ns.dns." + clusterDomain, Mbox: "hostmaster." + clusterDomain,
+	Serial: 1, Refresh: 7200, Retry: 1800, Expire: 86400, Minttl: recordTTL,
 }
