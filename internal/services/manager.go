@@ -3,7 +3,6 @@ package services
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/netip"
@@ -103,7 +102,9 @@ type Manager struct {
 
 // NewManager returns a manager without Services.
 func NewManager(o Options) *Manager {
-	return &Manager{o: o, peers: newPeers(o), alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
+	m := &Manager{o: o, alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
+	m.peers = &peers{Options: o, changed: m.Changed, known: map[string]*peer{}}
+	return m
 }
 
 // Set replaces the Services and EndpointSlices of a source. It returns the objects with the addresses of
@@ -168,9 +169,8 @@ func (m *Manager) start(ctx context.Context) {
 	switch {
 	case err == nil:
 		m.serving, m.problem, m.applied = true, "", nil
-		m.peers.load(m.o.State)
-		inputs, _, _ := m.peers.inputs(m.own())
-		m.apply(ctx, inputs)
+		m.peers.load()
+		m.apply(ctx, m.peers.inputs(m.own()))
 	case errors.Is(err, ErrServedElsewhere):
 		m.elsewhere = true
 	default:
@@ -207,7 +207,7 @@ func (m *Manager) View() View {
 	defer m.mu.Unlock()
 	v := View{Input: m.own(), Serving: m.serving, Settled: m.o.Settled(), Problem: m.problem, Table: m.table}
 	v.Pods = pods
-	_, _, v.Unanswered = m.peers.inputs(Input{})
+	v.Unanswered = m.peers.unanswered()
 	if !m.serving {
 		v.Table = Build([]Input{v.Input}, m.o.Range, m.o.Node)
 	}
@@ -241,29 +241,32 @@ func (m *Manager) Run(ctx context.Context) {
 
 // update serves what the processes have now, or tries to be the one that serves.
 func (m *Manager) update(ctx context.Context) {
-	m.mu.Lock()
-	m.start(ctx)
-	serving, elsewhere, input := m.serving, m.elsewhere, m.own()
-	m.mu.Unlock()
-	if !serving {
-		if elsewhere && len(input.Services) > 0 {
-			m.findServer(ctx)
-		}
-		return
-	}
-	input.Pods = m.o.Pods()
-	m.peers.ask(ctx)
-	inputs, _, _ := m.peers.inputs(input)
+	pods := m.o.Pods()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Services) > 0 }) {
-		m.serving, m.table = false, nil
-		if err := m.stop(false); err != nil {
-			m.o.Log.Warn("stop serving Services", "err", err)
+	m.start(ctx)
+	own := m.own()
+	contributes := m.elsewhere && len(own.Services) > 0
+	m.peers.find(ctx, m.serving || contributes)
+	if !m.serving {
+		// Only a process that this one sees knows its Services.
+		if problem, answered := m.peers.findServer(); contributes && answered && m.problem != problem {
+			if m.problem = problem; problem != "" {
+				m.o.Warn(errors.New(problem))
+			}
 		}
 		return
 	}
-	m.apply(ctx, inputs)
+	own.Pods = pods
+	inputs := m.peers.inputs(own)
+	if slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Services) > 0 }) {
+		m.apply(ctx, inputs)
+		return
+	}
+	m.serving, m.table = false, nil
+	if err := m.stop(false); err != nil {
+		m.o.Log.Warn("stop serving Services", "err", err)
+	}
 }
 
 // apply serves what processes contribute, this one first. m.mu is held.
@@ -287,29 +290,7 @@ func (m *Manager) apply(ctx context.Context, inputs []Input) {
 		return
 	}
 	m.problem, m.applied, m.pods = "", table, pods
-	m.peers.save(m.o.State, &peer{Name: m.o.Instance, Last: View{Input: inputs[0]}, At: time.Now()})
-}
-
-// findServer looks whether a process that this one sees serves: only such a process knows its Services.
-func (m *Manager) findServer(ctx context.Context) {
-	m.peers.ask(ctx)
-	_, views, unanswered := m.peers.inputs(Input{})
-	problem := ""
-	switch {
-	case slices.ContainsFunc(views, func(v View) bool { return v.Serving }):
-	case len(unanswered) > 0:
-		problem = fmt.Sprintf("port 53 of %s is bound, perhaps by podctl %q, which does not answer", DNSAddress, unanswered[0])
-	default:
-		problem = "port 53 of " + DNSAddress + " is bound by a process that is no podctl of this run directory"
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.serving || m.problem == problem {
-		return
-	}
-	if m.problem = problem; problem != "" {
-		m.o.Warn(errors.New(problem))
-	}
+	m.peers.save(inputs[0])
 }
 
 // Close ends serving; keep leaves the rules for pods of this process that go on running.
@@ -320,8 +301,7 @@ func (m *Manager) Close(keep bool) error {
 		return nil
 	}
 	m.serving = false
-	inputs, _, _ := m.peers.inputs(Input{})
-	return m.stop(keep || slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Pods) > 0 }))
+	return m.stop(keep || slices.ContainsFunc(m.peers.inputs(Input{}), func(i Input) bool { return len(i.Pods) > 0 }))
 }
 
 func (m *Manager) stop(keep bool) error {

@@ -2,10 +2,14 @@ package services
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"log/slog"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +17,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/sys/atomicfile"
+	"github.com/podctl/podctl/internal/sys/bounded"
 )
 
 // Process is another podctl process that lives.
@@ -24,30 +31,27 @@ type Process struct {
 }
 
 const (
-	// askAtOnce is how many processes are asked at a time, and askTimeout how long one may take.
-	askAtOnce  = 32
+	// askTimeout is how long one answer may take.
 	askTimeout = 5 * time.Second
-	// askWait is how long an update waits for a process that answered the last time. One that did not
-	// answer delays nothing.
-	askWait = 500 * time.Millisecond
 	// adoptionWait is how long the last answer of a process counts that has restarted.
 	adoptionWait = 30 * time.Second
+	// maxState bounds the state file, in bytes: 10,000 pods take some megabytes.
+	maxState = 64 << 20
 )
+
+// StateFile returns the file in podctl's run directory in which the process that serves has written what it
+// knows of all processes: the next one that serves keeps the addresses of pods that run.
+func StateFile(runDir string) string { return filepath.Join(runDir, "services.json") }
 
 // peers knows the last answer of each other podctl process: the pods of a suspended one run on, and so may
 // those of one that has exited. It is safe for concurrent use.
 type peers struct {
-	// find returns the other processes that live, by their control sockets. own is that of this one.
-	find func() (map[string]Process, error)
-	own  string
-	// running returns the pods of which the runtime has running containers; nil before it was asked.
-	running func() map[types.UID]bool
-	log     *slog.Logger
-	// slots bounds how many are asked at a time.
-	slots chan struct{}
+	Options
+	// changed is called when a process answers something else than before.
+	changed func()
 
 	mu    sync.Mutex
-	known map[string]*peer
+	known map[string]*peer // by control socket
 }
 
 // peer is one process. What is exported is in the state file.
@@ -57,86 +61,128 @@ type peer struct {
 	Last View      `json:"last"`
 	At   time.Time `json:"at"`
 
-	// asking ends when it has answered; nil while it is not asked.
-	asking chan struct{}
-	// silent: it did not answer the last time, or has not yet. exited: it does not live.
-	silent, exited bool
+	// silent: it did not answer the last time.
+	silent bool
+	// stop ends asking; nil of a process that does not live.
+	stop context.CancelFunc
 }
 
-func newPeers(o Options) *peers {
-	return &peers{find: o.Peers, own: o.Socket, running: o.Running, log: o.Log, slots: make(chan struct{}, askAtOnce), known: map[string]*peer{}}
-}
-
-// ask asks all processes, and forgets those of other runtimes that have exited: whether their pods run is not
-// known. It returns before those have answered that did not answer the last time.
-func (o *peers) ask(ctx context.Context) {
-	found, err := o.find()
-	if err != nil {
-		o.log.Warn("other podctl processes are not found: their Services are those of their last answers", "err", err)
+// load adds what the process that served before had written, if that can be read.
+func (o *peers) load() {
+	content, err := bounded.ReadNoFollow(o.State, maxState)
+	was := map[string]*peer{}
+	if err == nil {
+		err = json.Unmarshal(content, &was)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.Log.Warn("Services of processes that have exited are not served", "err", err)
 	}
 	o.mu.Lock()
-	for key, k := range o.known {
-		if _, lives := found[key]; !lives && err == nil {
-			k.exited = true
-			if k.At.IsZero() || filepath.Dir(key) != filepath.Dir(o.own) {
-				delete(o.known, key)
-			}
+	defer o.mu.Unlock()
+	for key, k := range was {
+		if k != nil && o.known[key] == nil {
+			k.Last = k.Last.withoutNil()
+			o.known[key] = k
 		}
 	}
-	var waits []*peer
+}
+
+// save writes the state file, which load reads.
+func (o *peers) save(own Input) {
+	o.mu.Lock()
+	all := map[string]peer{o.Socket: {Name: o.Instance, Last: View{Input: own}, At: time.Now()}}
+	for key, k := range o.known {
+		if !k.At.IsZero() {
+			all[key] = *k
+		}
+	}
+	o.mu.Unlock()
+	content, err := json.Marshal(all)
+	if err == nil {
+		err = atomicfile.Replace(o.State, content, 0o600)
+	}
+	if err != nil {
+		o.Log.Warn("after a kill of this process the Services are not served that only it has", "err", err)
+	}
+}
+
+func removeState(file string) error {
+	if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// find begins to ask the processes that live until ctx ends, if they are needed, and ends asking the others. Those of
+// other runtimes that have exited are forgotten: whether their pods run is not known.
+func (o *peers) find(ctx context.Context, needed bool) {
+	var found map[string]Process
+	var err error
+	if needed {
+		found, err = o.Peers()
+	}
+	if err != nil {
+		o.Log.Warn("other podctl processes are not found: their Services are those of their last answers", "err", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, k := range o.known {
+		if _, lives := found[key]; lives || err != nil {
+			continue
+		}
+		if k.stop != nil {
+			k.stop()
+			k.stop = nil
+		}
+		if k.At.IsZero() || filepath.Dir(key) != filepath.Dir(o.Socket) {
+			delete(o.known, key)
+		}
+	}
 	for key, p := range found {
 		k := o.known[key]
 		if k == nil {
 			k = &peer{Name: p.Name}
 			o.known[key] = k
 		}
-		k.exited = false
-		if k.asking == nil {
-			k.asking = make(chan struct{})
-			go o.askOne(ctx, k, p)
-		}
-		if !k.silent {
-			waits = append(waits, k)
-		}
-	}
-	asked := make([]chan struct{}, len(waits))
-	for i, k := range waits {
-		asked[i] = k.asking
-	}
-	o.mu.Unlock()
-	limit, cancel := context.WithTimeout(ctx, askWait)
-	defer cancel()
-	for i, k := range waits {
-		select {
-		case <-asked[i]:
-		case <-limit.Done():
-			o.mu.Lock()
-			k.silent = k.silent || k.asking == asked[i]
-			o.mu.Unlock()
+		if k.stop == nil {
+			var asking context.Context
+			asking, k.stop = context.WithCancel(ctx)
+			go o.ask(asking, k, p)
 		}
 	}
 }
 
-func (o *peers) askOne(ctx context.Context, k *peer, p Process) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	var v View
-	err := context.DeadlineExceeded
-	select {
-	case o.slots <- struct{}{}:
-		v, err = p.Ask(ctx)
-		<-o.slots
-	case <-ctx.Done():
+// ask asks a process each period until ctx ends.
+func (o *peers) ask(ctx context.Context, k *peer, p Process) {
+	ticks := time.NewTicker(period)
+	defer ticks.Stop()
+	for ctx.Err() == nil {
+		limit, cancel := context.WithTimeout(ctx, askTimeout)
+		v, err := p.Ask(limit)
+		cancel()
+		o.record(ctx, k, v.withoutNil(), err)
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+		}
 	}
+}
+
+func (o *peers) record(ctx context.Context, k *peer, v View, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if ctx.Err() != nil { // it has exited
+		return
+	}
 	// A process that has restarted adopts its pods first.
 	restarted := k.Last.Settled && !v.Settled && time.Since(k.At) < adoptionWait
+	was := *k
 	if k.silent = err != nil || restarted; !k.silent {
-		k.Last, k.At = v.withoutNil(), time.Now()
+		k.Last, k.At = v, time.Now()
 	}
-	close(k.asking)
-	k.asking = nil
+	if k.silent != was.silent || !reflect.DeepEqual(k.Last, was.Last) {
+		o.changed()
+	}
 }
 
 // withoutNil returns the view without the objects that its JSON has as null.
@@ -147,45 +193,75 @@ func (v View) withoutNil() View {
 	return v
 }
 
-func (k *peer) stale() string {
-	return fmt.Sprintf("podctl %q does not answer: what it said at %s counts", k.Name, k.At.Format(time.TimeOnly))
-}
-
-// inputs returns what the processes contribute, own first; views, the last answers of those that live; and the names of those
-// that have never answered. What a process said that does not answer is stale. Of one that has exited the pods
-// count that run and that no other process has, and while there is one its Services of which no other process has one.
-func (o *peers) inputs(own Input) (all []Input, views []View, unanswered []string) {
-	all = []Input{own}
+// unanswered returns the processes that have not answered yet.
+func (o *peers) unanswered() (names []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(o.known)) {
-		switch k := o.known[key]; {
-		case k.exited:
+	for _, k := range o.known {
+		if k.stop != nil && k.At.IsZero() {
+			names = append(names, k.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// findServer returns why this process does not know the one that serves, "" if it does, and whether all had the time to
+// answer.
+func (o *peers) findServer() (problem string, answered bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	problem = "port 53 of " + DNSAddress + " is bound by a process that is no podctl of this run directory"
+	for _, k := range o.known {
+		switch {
+		case k.Last.Serving && k.stop != nil:
+			return "", true
+		case k.At.IsZero() && !k.silent:
+			return "", false
 		case k.At.IsZero():
-			unanswered = append(unanswered, k.Name)
-		default:
-			v := k.Last
-			if k.silent {
-				v.Stale = k.stale()
-			}
-			views, all = append(views, v), append(all, v.Input)
+			problem = fmt.Sprintf("port 53 of %s is bound, perhaps by podctl %q, which does not answer", DNSAddress, k.Name)
 		}
 	}
-	listed := sync.OnceValue(o.running)
-	for _, key := range slices.Sorted(maps.Keys(o.known)) {
-		if k := o.known[key]; k.exited {
-			running := listed()
-			in := k.Last.without(all)
-			in.Stale = k.stale()
-			in.Pods = slices.DeleteFunc(in.Pods, func(p *v1.Pod) bool { return running != nil && !running[p.UID] })
-			if len(in.Pods) > 0 {
-				all = append(all, in)
-			} else if running != nil {
-				delete(o.known, key)
-			}
+	return problem, true
+}
+
+// inputs returns what the processes contribute, own first. What a process said that does not answer is stale. Of one
+// that has exited the pods count that run and that no other process has, and while there is one its Services of which
+// no other process has one.
+func (o *peers) inputs(own Input) []Input {
+	all := []Input{own}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	keys := slices.Sorted(maps.Keys(o.known))
+	for _, key := range keys {
+		if k := o.known[key]; k.stop != nil && !k.At.IsZero() {
+			all = append(all, k.input())
 		}
 	}
-	return all, views, unanswered
+	listed := sync.OnceValue(o.Running)
+	for _, key := range keys {
+		k := o.known[key]
+		if k.stop != nil {
+			continue
+		}
+		running := listed()
+		in := k.input().without(all)
+		in.Pods = slices.DeleteFunc(in.Pods, func(p *v1.Pod) bool { return running != nil && !running[p.UID] })
+		if len(in.Pods) > 0 {
+			all = append(all, in)
+		} else if running != nil {
+			delete(o.known, key)
+		}
+	}
+	return all
+}
+
+func (k *peer) input() Input {
+	in := k.Last.Input
+	if k.silent || k.stop == nil {
+		in.Stale = fmt.Sprintf("podctl %q does not answer: what it said at %s counts", k.Name, k.At.Format(time.TimeOnly))
+	}
+	return in
 }
 
 // without returns the input without the Services that others have, and the pods of which they have an address.
