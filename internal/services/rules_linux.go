@@ -48,7 +48,7 @@ func (r *Rules) Transaction(nft knftables.Interface, all []Service) *knftables.T
 		tx.Add(table)
 		r.addBase(tx)
 	}
-	w := &ruleWriter{tx: tx, chains: map[string]bool{}, sets: map[string]bool{}, addresses: map[string]bool{}}
+	w := &ruleWriter{Transaction: tx, chains: map[string]bool{}, sets: map[string]bool{}, addresses: map[string]bool{}}
 	for _, name := range []string{mapAddresses, mapNodePorts} {
 		tx.Flush(&knftables.Map{Name: name})
 	}
@@ -117,16 +117,20 @@ func (r *Rules) addBase(tx *knftables.Transaction) {
 
 // ruleWriter writes the rules of Services into a transaction.
 type ruleWriter struct {
-	tx           *knftables.Transaction
+	*knftables.Transaction
 	chains, sets map[string]bool
 	// addresses are those of the endpoints.
 	addresses map[string]bool
 }
 
-func (w *ruleWriter) chain(name string) {
+// chain writes a chain with these rules only.
+func (w *ruleWriter) chain(name string, rules ...string) {
 	w.chains[name] = true
-	w.tx.Add(&knftables.Chain{Name: name})
-	w.tx.Flush(&knftables.Chain{Name: name})
+	w.Add(&knftables.Chain{Name: name})
+	w.Flush(&knftables.Chain{Name: name})
+	for _, rule := range rules {
+		w.Add(&knftables.Rule{Chain: name, Rule: rule})
+	}
 }
 
 func (w *ruleWriter) service(s *Service) {
@@ -137,44 +141,36 @@ func (w *ruleWriter) service(s *Service) {
 		}
 		protocol := strings.ToLower(string(p.Protocol))
 		of := fmt.Sprintf("%s/%s/%s/%d", s.Namespace, s.Name, protocol, p.Port)
-		name := "svc/" + of
-		var chosen []string
+		var rules, chosen []string
 		for n, b := range backends {
 			w.addresses[b.Address] = true
-			choice := fmt.Sprintf("%s . %d", b.Address, b.Ports[i])
+			choice := fmt.Sprintf("%d : %s . %d", n, b.Address, b.Ports[i])
 			if s.Affinity > 0 {
-				choice = "goto " + w.stickyEndpoint(of, protocol, b.Address, b.Ports[i], s.Affinity)
-			}
-			chosen = append(chosen, fmt.Sprintf("%d : %s", n, choice))
-		}
-		w.chain(name)
-		random := fmt.Sprintf("numgen random mod %d", len(backends))
-		if s.Affinity > 0 {
-			for _, b := range backends {
 				endpoint := fmt.Sprintf("%s/%s/%d", of, b.Address, b.Ports[i])
-				w.tx.Add(&knftables.Rule{Chain: name, Rule: fmt.Sprintf("ip saddr @clients/%s goto ep/%s", endpoint, endpoint)})
+				w.stickyEndpoint(endpoint, fmt.Sprintf("meta l4proto %s dnat to %s:%d", protocol, b.Address, b.Ports[i]), s.Affinity)
+				rules = append(rules, fmt.Sprintf("ip saddr @clients/%s goto ep/%s", endpoint, endpoint))
+				choice = fmt.Sprintf("%d : goto ep/%s", n, endpoint)
 			}
-			w.tx.Add(&knftables.Rule{Chain: name, Rule: fmt.Sprintf("%s vmap { %s }", random, strings.Join(chosen, " , "))})
-		} else {
-			w.tx.Add(&knftables.Rule{Chain: name, Rule: fmt.Sprintf("meta l4proto %s dnat ip to %s map { %s }", protocol, random, strings.Join(chosen, ", "))})
+			chosen = append(chosen, choice)
 		}
-		verdict := []string{"goto " + name}
-		w.tx.Add(&knftables.Element{Map: mapAddresses, Key: []string{s.Address, protocol, fmt.Sprint(p.Port)}, Value: verdict})
+		choose := fmt.Sprintf("meta l4proto %s dnat ip to numgen random mod %d map { %s }", protocol, len(backends), strings.Join(chosen, ", "))
+		if s.Affinity > 0 {
+			choose = fmt.Sprintf("numgen random mod %d vmap { %s }", len(backends), strings.Join(chosen, " , "))
+		}
+		w.chain("svc/"+of, append(rules, choose)...)
+		verdict := []string{"goto svc/" + of}
+		w.Add(&knftables.Element{Map: mapAddresses, Key: []string{s.Address, protocol, fmt.Sprint(p.Port)}, Value: verdict})
 		if p.NodePort != 0 {
-			w.tx.Add(&knftables.Element{Map: mapNodePorts, Key: []string{protocol, fmt.Sprint(p.NodePort)}, Value: verdict})
-			w.tx.Add(&knftables.Element{Set: "nodeports-" + protocol, Key: []string{fmt.Sprint(p.NodePort)}})
+			w.Add(&knftables.Element{Map: mapNodePorts, Key: []string{protocol, fmt.Sprint(p.NodePort)}, Value: verdict})
+			w.Add(&knftables.Element{Set: "nodeports-" + protocol, Key: []string{fmt.Sprint(p.NodePort)}})
 		}
 	}
 }
 
 // stickyEndpoint writes the chain of an endpoint that remembers its clients.
-func (w *ruleWriter) stickyEndpoint(of, protocol, address string, port, seconds int32) string {
-	endpoint := fmt.Sprintf("%s/%s/%d", of, address, port)
+func (w *ruleWriter) stickyEndpoint(endpoint, rule string, seconds int32) {
 	timeout := time.Duration(seconds) * time.Second
 	w.sets["clients/"+endpoint] = true
-	w.tx.Add(&knftables.Set{Name: "clients/" + endpoint, Type: "ipv4_addr", Flags: []knftables.SetFlag{knftables.DynamicFlag, knftables.TimeoutFlag}, Timeout: &timeout})
-	w.chain("ep/" + endpoint)
-	w.tx.Add(&knftables.Rule{Chain: "ep/" + endpoint, Rule: fmt.Sprintf("update @clients/%s { ip saddr }", endpoint)})
-	w.tx.Add(&knftables.Rule{Chain: "ep/" + endpoint, Rule: fmt.Sprintf("meta l4proto %s dnat to %s:%d", protocol, address, port)})
-	return "ep/" + endpoint
+	w.Add(&knftables.Set{Name: "clients/" + endpoint, Type: "ipv4_addr", Flags: []knftables.SetFlag{knftables.DynamicFlag, knftables.TimeoutFlag}, Timeout: &timeout})
+	w.chain("ep/"+endpoint, fmt.Sprintf("update @clients/%s { ip saddr }", endpoint), rule)
 }

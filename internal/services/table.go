@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // Input is what one podctl process contributes: its Services with their addresses, the
@@ -71,48 +71,38 @@ func (s *Service) Headless() bool { return s.Address == v1.ClusterIPNone }
 // Backends are the endpoints that get the connections to a port: the ready ones, or, where there is
 // none, those that serve while they terminate (pkg/proxy/topology.go).
 func (s *Service) Backends(port int) []Endpoint {
-	with := func(want func(Endpoint) bool) (found []Endpoint) {
-		for _, e := range s.Endpoints {
-			if e.Ports[port] != 0 && want(e) {
-				found = append(found, e)
-			}
+	found, serves := []Endpoint{}, func(e Endpoint) bool { return e.Ready }
+	if !slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return e.Ready && e.Ports[port] != 0 }) {
+		serves = func(e Endpoint) bool { return e.Serving && e.Terminating }
+	}
+	for _, e := range s.Endpoints {
+		if e.Ports[port] != 0 && serves(e) {
+			found = append(found, e)
 		}
-		return found
 	}
-	if ready := with(func(e Endpoint) bool { return e.Ready }); len(ready) > 0 {
-		return ready
-	}
-	return with(func(e Endpoint) bool { return e.Serving && e.Terminating })
+	return found
 }
 
 // Build decides what the Services of all processes are served as, sorted by namespace and name. Where two
 // processes have a Service of one name, the first of inputs has it. node is the machine's name.
 func Build(inputs []Input, in netip.Prefix, node string) []Service {
 	var all []Service
-	names, addresses, ports := map[types.NamespacedName]bool{}, map[string]string{}, map[string]string{}
-	var pods []*v1.Pod
-	var slicesOf []*discoveryv1.EndpointSlice
+	var merged Input
 	for _, i := range inputs {
-		pods, slicesOf = append(pods, i.Pods...), append(slicesOf, i.Slices...)
+		merged.Pods, merged.Slices = append(merged.Pods, i.Pods...), append(merged.Slices, i.Slices...)
 	}
+	reserved := map[string]string{} // names, addresses and node ports, by what has them
 	for _, i := range inputs {
 		for _, s := range i.Services {
-			name := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
 			built := newService(s)
-			switch {
-			case names[name]:
-				built.Problem = "another podctl process has a Service of this name, which is served"
-			default:
-				names[name] = true
-				built.Problem = reserve(&built, in, addresses, ports)
-			}
-			built.Endpoints = endpointsOf(s, pods, slicesOf, node)
+			built.Problem = reserve(&built, in, reserved)
+			built.Endpoints = endpointsOf(s, merged, node)
 			if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
-				built.Note = whyNoEndpoints(s, built.Endpoints, pods)
+				built.Note = whyNoEndpoints(s, built.Endpoints, merged.Pods)
 			}
 			built.Stale = i.Stale
 			for _, other := range inputs {
-				if built.Stale == "" && other.Stale != "" && len(endpointsOf(s, other.Pods, other.Slices, node)) > 0 {
+				if built.Stale == "" && other.Stale != "" && len(endpointsOf(s, other, node)) > 0 {
 					built.Stale = other.Stale
 				}
 			}
@@ -138,9 +128,13 @@ func newService(s *v1.Service) Service {
 	return d
 }
 
-// reserve reserves the address and the node ports of a Service, or returns why it cannot.
-func reserve(s *Service, in netip.Prefix, addresses, ports map[string]string) string {
+// reserve reserves the name, the address and the node ports of a Service, or returns why it cannot.
+func reserve(s *Service, in netip.Prefix, reserved map[string]string) string {
 	name := s.Namespace + "/" + s.Name
+	if reserved[name] != "" {
+		return "another podctl process has a Service of this name, which is served"
+	}
+	reserved[name] = name
 	if !s.Headless() && s.Type != v1.ServiceTypeExternalName {
 		addr, err := netip.ParseAddr(s.Address)
 		switch {
@@ -148,36 +142,33 @@ func reserve(s *Service, in netip.Prefix, addresses, ports map[string]string) st
 			return fmt.Sprintf("no address of %s is free", in)
 		case !in.Contains(addr):
 			return fmt.Sprintf("spec.clusterIP %s is not in %s", addr, in)
-		case addresses[s.Address] != "":
-			return fmt.Sprintf("the address %s is that of the Service %s", s.Address, addresses[s.Address])
+		case reserved[s.Address] != "":
+			return fmt.Sprintf("the address %s is that of the Service %s", s.Address, reserved[s.Address])
 		}
-		addresses[s.Address] = name
+		reserved[s.Address] = name
 	}
 	for _, p := range s.Ports {
-		key := fmt.Sprint(p.Protocol, p.NodePort)
-		if p.NodePort != 0 && ports[key] != "" && ports[key] != name {
-			return fmt.Sprintf("the node port %d/%s is that of the Service %s", p.NodePort, p.Protocol, ports[key])
+		port := fmt.Sprintf("%d/%s", p.NodePort, p.Protocol)
+		if by := reserved[port]; p.NodePort != 0 && by != "" && by != name {
+			return fmt.Sprintf("the node port %s is that of the Service %s", port, by)
 		}
-		ports[key] = name
+		reserved[port] = name
 	}
 	return ""
 }
 
 // endpointsOf returns what is behind a Service: the pods that its selector selects, or the
 // EndpointSlices that name it.
-func endpointsOf(s *v1.Service, pods []*v1.Pod, all []*discoveryv1.EndpointSlice, node string) []Endpoint {
+func endpointsOf(s *v1.Service, in Input, node string) []Endpoint {
 	found := []Endpoint{}
-	if len(s.Spec.Selector) > 0 {
-		for _, p := range pods {
-			if e, ok := podEndpoint(s, p); ok {
-				found = append(found, e)
-			}
+	for _, p := range in.Pods {
+		if e, ok := podEndpoint(s, p); ok {
+			found = append(found, e)
 		}
-	} else {
-		for _, slice := range all {
-			if slice.Namespace == s.Namespace && slice.Labels[discoveryv1.LabelServiceName] == s.Name {
-				found = append(found, sliceEndpoints(s, slice, node)...)
-			}
+	}
+	for _, slice := range in.Slices {
+		if len(s.Spec.Selector) == 0 && slice.Namespace == s.Namespace && slice.Labels[discoveryv1.LabelServiceName] == s.Name {
+			found = append(found, sliceEndpoints(s, slice, node)...)
 		}
 	}
 	slices.SortFunc(found, func(a, b Endpoint) int {
@@ -186,8 +177,9 @@ func endpointsOf(s *v1.Service, pods []*v1.Pod, all []*discoveryv1.EndpointSlice
 	return slices.CompactFunc(found, func(a, b Endpoint) bool { return a.Address == b.Address && slices.Equal(a.Ports, b.Ports) })
 }
 
+// selects reports whether a Service selects a pod; one without a selector selects none.
 func selects(s *v1.Service, p *v1.Pod) bool {
-	return p.Namespace == s.Namespace && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(p.Labels))
+	return p.Namespace == s.Namespace && len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(p.Labels))
 }
 
 // podEndpoint returns the endpoint of a pod (reconcileByAddressType and podToEndpoint in
@@ -241,35 +233,27 @@ func targetPort(p *v1.Pod, port *v1.ServicePort) int32 {
 	return 0
 }
 
-func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string) []Endpoint {
-	isTrue := func(b *bool, missing bool) bool { return b == nil && missing || b != nil && *b }
-	var found []Endpoint
+func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string) (found []Endpoint) {
+	isLocal := ptr.Deref(s.Spec.InternalTrafficPolicy, "") == v1.ServiceInternalTrafficPolicyLocal
 	for _, e := range slice.Endpoints {
-		local := e.NodeName != nil && *e.NodeName == node
-		if len(e.Addresses) == 0 || s.Spec.InternalTrafficPolicy != nil && *s.Spec.InternalTrafficPolicy == v1.ServiceInternalTrafficPolicyLocal && !local {
+		if len(e.Addresses) == 0 || isLocal && ptr.Deref(e.NodeName, "") != node {
 			continue
 		}
 		addr, err := netip.ParseAddr(e.Addresses[0])
 		if err != nil || !addr.Is4() {
 			continue
 		}
-		ready := isTrue(e.Conditions.Ready, true)
-		endpoint := Endpoint{Address: addr.String(), Ports: []int32{}, Ready: ready, Serving: isTrue(e.Conditions.Serving, ready), Terminating: isTrue(e.Conditions.Terminating, false)}
-		if e.Hostname != nil {
-			endpoint.Hostname = *e.Hostname
+		ready := ptr.Deref(e.Conditions.Ready, true)
+		endpoint := Endpoint{
+			Address: addr.String(), Ports: make([]int32, len(s.Spec.Ports)), Hostname: ptr.Deref(e.Hostname, ""),
+			Ready: ready, Serving: ptr.Deref(e.Conditions.Serving, ready), Terminating: ptr.Deref(e.Conditions.Terminating, false),
 		}
-		for _, port := range s.Spec.Ports {
-			number := int32(0)
+		for i, port := range s.Spec.Ports {
 			for _, p := range slice.Ports {
-				named := ""
-				if p.Name != nil {
-					named = *p.Name
-				}
-				if named == port.Name && p.Port != nil && (p.Protocol == nil || *p.Protocol == port.Protocol) {
-					number = *p.Port
+				if ptr.Deref(p.Name, "") == port.Name && ptr.Deref(p.Protocol, port.Protocol) == port.Protocol {
+					endpoint.Ports[i] = ptr.Deref(p.Port, 0)
 				}
 			}
-			endpoint.Ports = append(endpoint.Ports, number)
 		}
 		found = append(found, endpoint)
 	}
