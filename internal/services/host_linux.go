@@ -263,20 +263,28 @@ func (h *Host) check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read routes: %w", err)
 	}
-	for _, r := range routes {
-		if r.Dst == nil {
-			continue
-		}
-		ones, _ := r.Dst.Mask.Size()
-		if addr, ok := netip.AddrFromSlice(r.Dst.IP.To4()); ok && ones > 0 && h.in.Overlaps(netip.PrefixFrom(addr, ones)) {
-			return hint.Errorf("--service-cidr takes another range", "the range %s of Services overlaps the route %s of this host", h.in, r.Dst)
-		}
+	if err := findRoute(routes, h.in); err != nil {
+		return err
 	}
 	rules, err := exec.CommandContext(ctx, "nft", "-n", "list", "ruleset").Output() // only root writes rules
 	if err != nil {
 		return nftError(fmt.Errorf("nft list ruleset: %w", err))
 	}
 	return findConflict(string(rules), h.in)
+}
+
+// findRoute returns an error if a route, but a default one, overlaps the range.
+func findRoute(routes []netlink.Route, in netip.Prefix) error {
+	for _, r := range routes {
+		if r.Dst == nil {
+			continue
+		}
+		ones, _ := r.Dst.Mask.Size()
+		if addr, ok := netip.AddrFromSlice(r.Dst.IP.To4()); ok && ones > 0 && in.Overlaps(netip.PrefixFrom(addr, ones)) {
+			return hint.Errorf("--service-cidr takes another range", "the range %s of Services overlaps the route %s of this host", in, r.Dst)
+		}
+	}
+	return nil
 }
 
 // nftError adds what to do about an error of nft.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vishvananda/netlink"
+	"sigs.k8s.io/knftables"
 
 	"github.com/podctl/podctl/internal/sys/proc"
 )
@@ -78,5 +79,28 @@ func TestInterfacesOverDevicesLeadToOtherHosts(t *testing.T) {
 	}
 	if !isOfHost(netip.MustParseAddr("127.0.0.1")) || isOfHost(netip.MustParseAddr("203.0.113.9")) {
 		t.Error("the host is not its own, or an address of documentation is")
+	}
+}
+
+// TestRangeThatOverlapsARouteIsRefused: of the host's networks, or of its pods' bridge.
+func TestRangeThatOverlapsARouteIsRefused(t *testing.T) {
+	for route, want := range map[string]string{"10.96.7.0/24": "overlaps the route", "10.0.0.0/8": "overlaps the route", "10.88.0.0/16": "", "0.0.0.0/0": ""} {
+		_, dst, err := net.ParseCIDR(route)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = findRoute([]netlink.Route{{}, {Dst: dst}}, DefaultRange)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", route, err, want)
+		}
+	}
+}
+
+// TestMissingNftIsSaid: as what it is, with what to install.
+func TestMissingNftIsSaid(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := knftables.New(knftables.IPv4Family, TableName)
+	if err = nftError(err); err == nil || err.Error() != "nft is not installed" {
+		t.Error(err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // DNSAddress is where names are resolved: the address that NodeLocal DNSCache has by default. Being
@@ -174,11 +175,17 @@ func (m *Manager) start(ctx context.Context) {
 	case errors.Is(err, ErrServedElsewhere):
 		m.elsewhere = true
 	default:
-		if m.problem != err.Error() {
-			m.o.Warn(err)
-		}
-		m.problem, m.retry = err.Error(), time.Now().Add(retryPeriod)
+		m.setProblem(err)
+		m.retry = time.Now().Add(retryPeriod)
 	}
+}
+
+// setProblem keeps why Services are not served, and says it once. m.mu is held.
+func (m *Manager) setProblem(err error) {
+	if m.problem != err.Error() {
+		m.o.Warn(err)
+	}
+	m.problem = err.Error()
 }
 
 // Changed says that pods have changed.
@@ -251,8 +258,8 @@ func (m *Manager) update(ctx context.Context) {
 	if !m.serving {
 		// Only a process that this one sees knows its Services.
 		if problem, answered := m.peers.findServer(); contributes && answered && m.problem != problem {
-			if m.problem = problem; problem != "" {
-				m.o.Warn(errors.New(problem))
+			if m.problem = ""; problem != "" {
+				m.setProblem(errors.New(problem))
 			}
 		}
 		return
@@ -275,6 +282,12 @@ func (m *Manager) apply(ctx context.Context, inputs []Input) {
 	for _, i := range inputs {
 		for _, p := range i.Pods {
 			pods = append(pods, PodAddress{p.Namespace, addressOf(p)})
+			if addr, err := netip.ParseAddr(addressOf(p)); err == nil && m.o.Range.Contains(addr) {
+				err := hint.Errorf("--service-cidr takes another range", "the range %s of Services has the address %s of the pod %s/%s", m.o.Range, addr, p.Namespace, p.Name)
+				m.serving, m.retry = false, time.Now().Add(retryPeriod)
+				m.setProblem(errors.Join(err, m.stop(false)))
+				return
+			}
 		}
 	}
 	table := Build(inputs, m.o.Range, m.o.Node)
@@ -283,10 +296,9 @@ func (m *Manager) apply(ctx context.Context, inputs []Input) {
 		return
 	}
 	if err := m.o.Backend.Apply(ctx, table, pods); err != nil {
-		if ctx.Err() == nil && m.problem == "" {
-			m.o.Warn(err)
+		if ctx.Err() == nil {
+			m.setProblem(err)
 		}
-		m.problem = err.Error()
 		return
 	}
 	m.problem, m.applied, m.pods = "", table, pods

@@ -147,3 +147,20 @@ func TestServerThatIsNotSeenIsSaid(t *testing.T) {
 		cancel()
 	})
 }
+
+// TestRangeWithPodsIsNotServed: its rules would reject what is sent to the pods.
+func TestRangeWithPodsIsNotServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &backend{kernel: &kernel{}}
+		m := manager(t, b, func() map[string]Process { return nil })
+		m.o.Pods = func() []*v1.Pod { return []*v1.Pod{readyPod("web-1", "web", "10.96.7.7")} }
+		ctx, cancel := context.WithCancel(t.Context())
+		go m.Run(ctx)
+		m.Set(ctx, "a", objectsOf(service("web")))
+		time.Sleep(2 * period)
+		if p := m.View().Problem; !strings.HasPrefix(p, "the range 10.96.0.0/16 of Services has the address 10.96.7.7 of the pod default/web-1") || b.kernel.server != nil || b.kept || m.DNS() != "" {
+			t.Errorf("problem %q, served %v", p, b.served)
+		}
+		cancel()
+	})
+}

@@ -94,6 +94,7 @@ func Build(inputs []Input, in netip.Prefix, node string) []Service {
 	reserved := map[string]string{} // names, addresses and node ports, by what has them
 	for _, i := range inputs {
 		for _, s := range i.Services {
+			s = withSlicePorts(s, merged.Slices)
 			built := newService(s)
 			built.Problem = reserve(&built, in, reserved)
 			built.Endpoints = endpointsOf(s, merged, node)
@@ -167,7 +168,7 @@ func endpointsOf(s *v1.Service, in Input, node string) []Endpoint {
 		}
 	}
 	for _, slice := range in.Slices {
-		if len(s.Spec.Selector) == 0 && slice.Namespace == s.Namespace && slice.Labels[discoveryv1.LabelServiceName] == s.Name {
+		if isOf(slice, s) {
 			found = append(found, sliceEndpoints(s, slice, node)...)
 		}
 	}
@@ -231,6 +232,28 @@ func targetPort(p *v1.Pod, port *v1.ServicePort) int32 {
 		}
 	}
 	return 0
+}
+
+// isOf reports whether an EndpointSlice has endpoints of a Service, which selects none itself.
+func isOf(slice *discoveryv1.EndpointSlice, s *v1.Service) bool {
+	return len(s.Spec.Selector) == 0 && slice.Namespace == s.Namespace && slice.Labels[discoveryv1.LabelServiceName] == s.Name
+}
+
+// withSlicePorts returns a headless Service with the ports that only its EndpointSlices have: they have names as well.
+func withSlicePorts(s *v1.Service, all []*discoveryv1.EndpointSlice) *v1.Service {
+	if s.Spec.ClusterIP != v1.ClusterIPNone {
+		return s
+	}
+	s = s.DeepCopy()
+	for _, slice := range all {
+		for _, p := range slice.Ports {
+			port := v1.ServicePort{Name: ptr.Deref(p.Name, ""), Protocol: ptr.Deref(p.Protocol, v1.ProtocolTCP), Port: ptr.Deref(p.Port, 0)}
+			if isOf(slice, s) && !slices.ContainsFunc(s.Spec.Ports, func(has v1.ServicePort) bool { return has.Name == port.Name }) {
+				s.Spec.Ports = append(s.Spec.Ports, port)
+			}
+		}
+	}
+	return s
 }
 
 func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string) (found []Endpoint) {
