@@ -39,8 +39,8 @@ type Host struct {
 	serve func()
 	nft   knftables.Interface
 	rules *Rules
-	// udp reports whether the Services that were applied last have a UDP port.
-	udp bool
+	// flows are the UDP flows that the Services may have that were applied last.
+	flows map[string]bool
 }
 
 // NewHost returns a host that serves nothing yet.
@@ -92,37 +92,41 @@ func (h *Host) Apply(ctx context.Context, all []Service, pods []PodAddress) erro
 // forgetFlows has the kernel forget UDP flows to endpoints that are no longer behind their Service: without an end, a
 // flow is followed for as long as its client sends.
 func (h *Host) forgetFlows(all []Service) error {
-	stale := staleFlows{in: h.in, live: map[string]bool{}}
-	served := false
+	f := staleFlows{in: h.in, live: map[string]bool{}, before: h.flows}
 	for i := range all {
 		for n, p := range all[i].Ports {
-			served = served || p.Protocol == v1.ProtocolUDP
 			for _, b := range all[i].Backends(n) {
-				stale.live[flowKey(all[i].Address, p.Port, b.Address, b.Ports[n])] = true
+				if p.Protocol == v1.ProtocolUDP {
+					f.live[flowKey(all[i].Address, p.Port, b.Address, b.Ports[n])] = true
+					f.live[flowKey("", p.NodePort, b.Address, b.Ports[n])] = true
+				}
 			}
 		}
 	}
-	before := h.udp
-	if h.udp = served; !served && !before {
+	if h.flows = f.live; len(f.live)+len(f.before) == 0 {
 		return nil
 	}
-	if _, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, stale); err != nil {
+	if _, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, f); err != nil {
 		return fmt.Errorf("forget UDP flows: %w", err)
 	}
 	return nil
 }
 
-// staleFlows matches UDP flows to endpoints that are no longer behind their Service.
+// staleFlows matches UDP flows to endpoints that are no longer behind their Service. Those to a node port were before:
+// others may have flows to this port.
 type staleFlows struct {
-	in   netip.Prefix
-	live map[string]bool
+	in           netip.Prefix
+	live, before map[string]bool
 }
 
 // MatchConntrackFlow implements netlink.CustomConntrackFilter.
 func (f staleFlows) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
 	to, ok := netip.AddrFromSlice(flow.Forward.DstIP.To4())
-	return ok && flow.Forward.Protocol == unix.IPPROTO_UDP && f.in.Contains(to) &&
-		!f.live[flowKey(to.String(), int32(flow.Forward.DstPort), flow.Reverse.SrcIP.String(), int32(flow.Reverse.SrcPort))]
+	key := func(to string) string {
+		return flowKey(to, int32(flow.Forward.DstPort), flow.Reverse.SrcIP.String(), int32(flow.Reverse.SrcPort))
+	}
+	return ok && flow.Forward.Protocol == unix.IPPROTO_UDP &&
+		(f.in.Contains(to) && !f.live[key(to.String())] || f.before[key("")] && !f.live[key("")])
 }
 
 func flowKey(address string, port int32, endpoint string, endpointPort int32) string {

@@ -73,7 +73,7 @@ func (z *Zone) addService(s *Service, name string) {
 	if !s.Headless() {
 		z.addAddress(name, s.Address)
 		for _, p := range s.Ports {
-			z.addPort(name, p, name, p.Port)
+			z.addPort(p, name, name, s.Address, p.Port)
 		}
 	}
 	for _, e := range s.Endpoints {
@@ -82,13 +82,14 @@ func (z *Zone) addService(s *Service, name string) {
 		}
 		host := e.label() + "." + name
 		z.addAddress(host, e.Address)
-		for i, p := range s.Ports {
-			if s.Headless() && e.Ports[i] != 0 {
-				z.addPort(name, p, host, e.Ports[i])
-			}
+		if !s.Headless() {
+			continue
 		}
-		if s.Headless() {
-			z.add(name, addressRecord(e.Address))
+		z.add(name, addressRecord(e.Address))
+		for i, p := range s.Ports {
+			if e.Ports[i] != 0 {
+				z.addPort(p, name, host, e.Address, e.Ports[i])
+			}
 		}
 	}
 }
@@ -102,10 +103,13 @@ func (z *Zone) addAddress(name, of string) {
 }
 
 // addPort adds where a port of a Service is.
-func (z *Zone) addPort(service string, p Port, target string, number int32) {
+func (z *Zone) addPort(p Port, service, target, address string, number int32) {
 	srv := &dns.SRV{Hdr: header(dns.TypeSRV), Port: uint16(number), Target: target}
 	z.add(service, srv)
-	z.add("_"+p.Name+"._"+string(p.Protocol)+"."+service, srv)
+	z.add("_"+p.Name+"._"+string(p.Protocol)+"."+service, srv, addressRecord(address))
+	if target != service {
+		z.add(target, srv)
+	}
 }
 
 // label returns the DNS label of the endpoint below the name of its Service.
