@@ -11,7 +11,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/podctl/podctl/internal/pod/testutil"
+	"github.com/podctl/podctl/testkit/testutil"
 )
 
 // serveDNS returns the address of a server with a zone, and of resolvers.
