@@ -270,9 +270,17 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 			break
 		}
 		p.Calls++
-		delayA, _ := p.delay(p.kubelet, a, i, beforeA, inA)
+		delayA, afterA := p.delay(p.kubelet, a, i, beforeA, inA)
 		delayB, after := p.delay(p.podctl, b, i, beforeB, inB)
-		p.fields(what+" "+x.Method, x.Request, y.Request, x.Method == "StopContainer" && slices.Contains(spending, after))
+		sinceA, sinceB := p.sinceAct(x, y)
+		seconds := 0
+		if x.Method == "StopContainer" && slices.Contains(spending, after) { // part of the grace period is spent
+			seconds = 1 + int((sinceA-sinceB).Abs().Round(time.Second)/time.Second)
+		}
+		p.fields(what+" "+x.Method, x.Request, y.Request, seconds)
+		if x.Method == "StopContainer" && (afterA == "act") != (after == "act") && p.apart(a, b) {
+			return // one was told to stop before its probe had come so far
+		}
 		class := x.Method + " after " + after
 		if i == 0 && p.right[a] && p.right[b] && p.late(delayA, delayB, class) {
 			continue
@@ -281,11 +289,11 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 			continue // probes and deadlines start over
 		}
 		p.Delays = append(p.Delays, Delay{class, delayA, delayB, p.pod.Name + " " + what})
-		if p.late(delayA, delayB, class) && !p.sameTime(x, y) {
+		if p.late(delayA, delayB, class) && (sinceA-sinceB).Abs() > slack {
 			p.differ(what+" "+class, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
 		}
 	}
-	if a.Exit.Code != b.Exit.Code && methods(a) == methods(b) && !a.Exit.At.IsZero() && !b.Exit.At.IsZero() {
+	if a.Exit.Code != b.Exit.Code && methods(a) == methods(b) && !p.apart(a, b) && !a.Exit.At.IsZero() && !b.Exit.At.IsZero() {
 		p.differ(what+": exit", fmt.Sprint(a.Exit.Code, a.Exit.Reason), fmt.Sprint(b.Exit.Code, b.Exit.Reason))
 	}
 }

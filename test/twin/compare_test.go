@@ -127,9 +127,40 @@ func TestStepsAtTheSameTime(t *testing.T) {
 	began := time.Unix(1000, 0)
 	p := &comparing{pod: Planned{Acts: []Act{{At: time.Second}, {At: 40 * time.Second}}}, kubelet: &Side{Began: began}, podctl: &Side{Began: began.Add(3 * time.Second)}}
 	at := func(s *Side, seconds int) Step { return Step{At: s.Began.Add(time.Duration(seconds) * time.Second)} }
-	for seconds, want := range map[int]bool{49: true, 51: true, 53: false, 39: false} {
-		if got := p.sameTime(at(p.kubelet, 50), at(p.podctl, seconds)); got != want {
-			t.Errorf("50 and %d s: %v, want %v", seconds, got, want)
+	for seconds, want := range map[int][2]int{49: {10, 9}, 51: {10, 11}, 39: {49, 38}} {
+		kubelet, podctl := p.sinceAct(at(p.kubelet, 50), at(p.podctl, seconds))
+		if kubelet != time.Duration(want[0])*time.Second || podctl != time.Duration(want[1])*time.Second {
+			t.Errorf("50 and %d s: %s and %s after the manifest changed, want %v", seconds, kubelet, podctl, want)
+		}
+	}
+}
+
+// Runs that began at different times may end differently when the pod is stopped: one ends by itself first.
+func TestRunsApartEndDifferently(t *testing.T) {
+	for late, want := range map[time.Duration]int{0: 1, 9 * time.Second: 0} {
+		began := time.Unix(1000, 0)
+		one, two := side(began), side(began)
+		run := two.Life.Sandboxes[0].Containers["c"][1]
+		run.Exit.Code = 2
+		run.Steps[0].At = run.Steps[0].At.Add(late)
+		p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{At: time.Second / 2}, {At: 39 * time.Second}}}, kubelet: one, podctl: two}
+		p.steps("c", one.Life.Sandboxes[0].Containers["c"][1], run, nil, nil, one.Life.Sandboxes[0], two.Life.Sandboxes[0])
+		exits := slices.DeleteFunc(p.Differences, func(d Difference) bool { return d.What != "c: exit" })
+		if len(exits) != want {
+			t.Errorf("begun %s later: %v", late, p.Differences)
+		}
+	}
+}
+
+func TestProbesBesideAContainerThatHasEndedForGood(t *testing.T) {
+	ended := v1.ContainerStatus{State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{}}}
+	for manifest, want := range map[string]bool{"livenessProbe:": true, "readinessProbe:": false} {
+		p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{Manifest: manifest}}}, kubelet: &Side{}, podctl: &Side{Statuses: []Sample{{
+			Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{ended}},
+		}}}}
+		row := p.rowOf(Difference{What: "sandbox 0 c2 attempt 0: seconds between probes", Kubelet: "0.57 (341)", Podctl: "1.00 (203)"})
+		if (row == "a container that has ended for good has no probes") != want {
+			t.Errorf("%s the row %q", manifest, row)
 		}
 	}
 }

@@ -39,9 +39,13 @@ func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Du
 	if p.right[more[i]] && p.due[less[i-1]].After(p.closing(inLess, side, until)) {
 		return true
 	}
+	closing := p.closing(inLess, side, until)
+	if ran := ended(more[i-1]).Sub(more[i-1].Steps[0].At); less[i-1].Exit.At.IsZero() && less[i-1].Steps[0].At.Add(ran+slack).After(closing) {
+		return true // the run before had not ended
+	}
 	gap := more[i].Steps[0].At.Sub(ended(more[i-1]))
 	due := ended(less[i-1]).Add(gap)
-	return due.Add(spread(gap)).After(p.closing(inLess, side, until))
+	return due.Add(spread(gap)).After(closing)
 }
 
 // cutShort reports whether both runs ended when they were told to stop, or shortly before,

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// fields compares two requests path by path. Where part of the grace period is spent, the whole seconds that
-// remain may differ by one.
-func (p *comparing) fields(what string, a, b any, spent bool) {
+// fields compares two requests path by path. A timeout may differ by so many seconds.
+func (p *comparing) fields(what string, a, b any, seconds int) {
 	x, y := map[string]string{}, map[string]string{}
 	flatten("", a, x)
 	flatten("", b, y)
@@ -22,7 +21,7 @@ func (p *comparing) fields(what string, a, b any, spent bool) {
 			continue
 		}
 		p.Fields++
-		if path == ".timeout" && spent && oneApart(x[path], y[path]) {
+		if path == ".timeout" && near(x[path], y[path], seconds) {
 			continue
 		}
 		if x[path] != y[path] {
@@ -31,11 +30,11 @@ func (p *comparing) fields(what string, a, b any, spent bool) {
 	}
 }
 
-// oneApart reports whether two whole numbers in JSON strings differ by one.
-func oneApart(a, b string) bool {
+// near reports whether two whole numbers in JSON strings differ by so much at most.
+func near(a, b string, most int) bool {
 	x, errA := strconv.Atoi(strings.Trim(a, `"`))
 	y, errB := strconv.Atoi(strings.Trim(b, `"`))
-	return errA == nil && errB == nil && (x-y == 1 || y-x == 1)
+	return errA == nil && errB == nil && max(x-y, y-x) <= most
 }
 
 // own are the fields that are never alike: ids, what each node alone writes, and cgroups,

@@ -125,19 +125,22 @@ func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt) (dela
 // from when the pod came, or the node: what they stop is stopped at the next one.
 const longestPeriod = 6 * time.Second
 
-// sameTime reports whether the two took the step at the same time after the manifest last changed: then
-// they were not apart, whatever it followed.
-func (p *comparing) sameTime(a, b Step) bool {
-	since := func(s *Side, step Step) time.Duration {
-		last := s.Began
-		for _, act := range p.pod.Acts {
-			if at := s.Began.Add(act.At); at.Before(step.At) {
-				last = at
-			}
+// sinceAct returns how long after the manifest last changed each step came: what comes at the same
+// time is not late, whatever it followed.
+func (p *comparing) sinceAct(a, b Step) (kubelet, podctl time.Duration) {
+	kubelet, podctl = a.At.Sub(p.kubelet.Began), b.At.Sub(p.podctl.Began)
+	last := time.Duration(0)
+	for _, act := range p.pod.Acts {
+		if act.At < kubelet && act.At < podctl {
+			last = act.At
 		}
-		return step.At.Sub(last)
 	}
-	return (since(p.kubelet, a) - since(p.podctl, b)).Abs() < slack
+	return kubelet - last, podctl - last
+}
+
+// apart reports whether two runs began at different times: one may be stopped while the other ends by itself.
+func (p *comparing) apart(a, b *Attempt) bool {
+	return (a.Steps[0].At.Sub(p.kubelet.Began) - b.Steps[0].At.Sub(p.podctl.Began)).Abs() > slack
 }
 
 // late reports whether one delay is longer than the other by more than the method may vary.

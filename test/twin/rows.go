@@ -85,6 +85,14 @@ var rows = []row{
 		func(p *comparing, _ Difference) bool { return p.stoppingAtRestart() },
 	},
 	{
+		"a container that has ended for good has no probes",
+		// A kubelet makes its liveness probe's worker anew in each sync, which finds that the container does
+		// not run, and asks for a sync: once a second, and each asks what is not ready.
+		func(p *comparing, d Difference) bool {
+			return strings.HasSuffix(d.What, ": seconds between probes") && p.hasEndedForGood() && number(d.Kubelet) < number(d.Podctl)
+		},
+	},
+	{
 		"a pod whose manifest is removed is probed for readiness until it has stopped",
 		func(p *comparing, d Difference) bool {
 			return strings.HasPrefix(d.What, "events Unhealthy ") && d.Kubelet == "0" && len(p.pod.Acts) > 1
@@ -100,6 +108,19 @@ func (p *comparing) rowOf(d Difference) string {
 		}
 	}
 	return ""
+}
+
+// hasEndedForGood reports whether a container of the pod has ended and is not started again.
+func (p *comparing) hasEndedForGood() bool {
+	return strings.Contains(p.pod.Acts[0].Manifest, "livenessProbe") && slices.ContainsFunc(p.podctl.Statuses, func(s Sample) bool {
+		return s.Status.Phase == v1.PodRunning && slices.ContainsFunc(s.Status.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Terminated != nil })
+	})
+}
+
+// number is that with which a text begins, 0 if there is none.
+func number(text string) (n float64) {
+	_, _ = fmt.Sscan(text, &n)
+	return n
 }
 
 // count is the number of events in a difference.
