@@ -152,6 +152,20 @@ func TestRunsApartEndDifferently(t *testing.T) {
 	}
 }
 
+// What a node that began a run later would have done after the end is cut.
+func TestCallsForWhichThereWasNoTime(t *testing.T) {
+	for late, want := range map[time.Duration]bool{0: false, 12 * time.Second: true} {
+		began := time.Unix(1000, 0)
+		one, two := side(began), side(began)
+		a := &Attempt{Steps: []Step{{Method: "CreateContainer", At: began.Add(38*time.Second + late)}}}
+		b := &Attempt{Steps: []Step{{Method: "CreateContainer", At: began.Add(38 * time.Second)}, {Method: "StopContainer", At: began.Add(44 * time.Second)}}}
+		p := &comparing{Comparison: &Comparison{}, kubelet: one, podctl: two}
+		if got := p.atEnd(a, b); got != want {
+			t.Errorf("begun %s later: cut %v, want %v", late, got, want)
+		}
+	}
+}
+
 func TestProbesBesideAContainerThatHasEndedForGood(t *testing.T) {
 	ended := v1.ContainerStatus{State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{}}}
 	for manifest, want := range map[string]bool{"livenessProbe:": true, "readinessProbe:": false} {

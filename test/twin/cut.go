@@ -87,14 +87,19 @@ func ended(a *Attempt) time.Time {
 }
 
 // atEnd reports whether one node made all calls of the other, and further ones so shortly before the end
-// that the other had no time for them.
+// that the other had no time for them, or had none because it began later.
 func (p *comparing) atEnd(a, b *Attempt) bool {
-	more, less, s := a, b, p.kubelet
+	more, less, of, other := a, b, p.kubelet, p.podctl
 	if len(b.Steps) > len(a.Steps) {
-		more, less, s = b, a, p.podctl
+		more, less, of, other = b, a, p.podctl, p.kubelet
 	}
 	n := len(less.Steps)
-	return n < len(more.Steps) && methods(&Attempt{Steps: more.Steps[:n]}) == methods(less) && s.Ended.Sub(more.Steps[n].At) < takeover
+	if n >= len(more.Steps) || methods(&Attempt{Steps: more.Steps[:n]}) != methods(less) {
+		return false
+	}
+	next := more.Steps[n].At
+	due := less.Steps[0].At.Add(next.Sub(more.Steps[0].At) + slack + longestPeriod)
+	return of.Ended.Sub(next) < takeover || p.apart(a, b) && due.After(other.Ended)
 }
 
 // spansRestart reports whether one of the runs had not ended when the nodes were killed, and the two
