@@ -293,7 +293,7 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 			p.differ(what+" "+class, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
 		}
 	}
-	if a.Exit.Code != b.Exit.Code && methods(a) == methods(b) && !p.apart(a, b) && !a.Exit.At.IsZero() && !b.Exit.At.IsZero() {
+	if a.Exit.Code != b.Exit.Code && methods(a) == methods(b) && !p.apart(a, b) && !graceTie(a, b) && !a.Exit.At.IsZero() && !b.Exit.At.IsZero() {
 		p.differ(what+": exit", fmt.Sprint(a.Exit.Code, a.Exit.Reason), fmt.Sprint(b.Exit.Code, b.Exit.Reason))
 	}
 }

@@ -141,13 +141,35 @@ func TestRunsApartEndDifferently(t *testing.T) {
 		began := time.Unix(1000, 0)
 		one, two := side(began), side(began)
 		run := two.Life.Sandboxes[0].Containers["c"][1]
-		run.Exit.Code = 2
+		run.Exit.Code = 143
 		run.Steps[0].At = run.Steps[0].At.Add(late)
 		p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{At: time.Second / 2}, {At: 39 * time.Second}}}, kubelet: one, podctl: two}
 		p.steps("c", one.Life.Sandboxes[0].Containers["c"][1], run, nil, nil, one.Life.Sandboxes[0], two.Life.Sandboxes[0])
 		exits := slices.DeleteFunc(p.Differences, func(d Difference) bool { return d.What != "c: exit" })
 		if len(exits) != want {
 			t.Errorf("begun %s later: %v", late, p.Differences)
+		}
+	}
+}
+
+func TestEndsAtTheEndOfTheGracePeriod(t *testing.T) {
+	run := func(code float64, seconds int) *Attempt {
+		began := time.Unix(1000, 0)
+		return &Attempt{Steps: []Step{{Method: "CreateContainer", At: began}, {Method: "StopContainer", At: began.Add(8 * time.Second)}},
+			Exit: Exit{Code: code, At: began.Add(time.Duration(seconds) * time.Second)}}
+	}
+	for _, tc := range []struct {
+		a, b *Attempt
+		want bool
+	}{
+		{run(137, 10), run(0, 9), true},
+		{run(2, 11), run(137, 10), true},
+		{run(137, 10), run(143, 10), false}, // no grace period was given
+		{run(137, 14), run(0, 9), false},
+		{run(0, 9), run(1, 9), false},
+	} {
+		if got := graceTie(tc.a, tc.b); got != tc.want {
+			t.Errorf("%v and %v: %v", tc.a.Exit, tc.b.Exit, got)
 		}
 	}
 }

@@ -113,6 +113,17 @@ func (p *comparing) spansRestart(a, b *Attempt) bool {
 	return (open(a, p.kubelet) || open(b, p.podctl)) && (methods(a) != methods(b) || (took(a)-took(b)).Abs() > slack+longestPeriod)
 }
 
+// graceTie reports whether one run was killed when its grace period was over, and the other had ended by
+// itself shortly before.
+func graceTie(a, b *Attempt) bool {
+	killed, other := a, b
+	if b.Exit.Code == 137 {
+		killed, other = b, a
+	}
+	took := func(x *Attempt) time.Duration { return x.Exit.At.Sub(x.Steps[0].At) }
+	return killed.Exit.Code == 137 && other.Exit.Code != 143 && a.Steps[len(a.Steps)-1].Method == "StopContainer" && (took(a)-took(b)).Abs() < slack
+}
+
 // stopTie reports whether one run was stopped, and the other ended by itself first, within a tick of a
 // probe of that.
 func stopTie(a, b *Attempt) bool {
