@@ -251,11 +251,13 @@ func (p *servicesPlace) reach(t *testing.T) {
 // rounds of both alternate, so that what else the machine does is in both.
 func (p *servicesPlace) pace(t *testing.T) {
 	const rounds, connections = 100, 20
+	unanswered := 0
 	of := func(url string) (first, all time.Duration) {
 		began := time.Now()
 		for n := range connections {
 			if served(url) != "frontend\n" {
-				t.Fatalf("%s does not answer", url)
+				unanswered++ // a pod whose probe the machine is too busy for is not ready for a while
+				eventually(t, url+" answers", func() bool { return served(url) == "frontend\n" }, func() string { return p.does("services") })
 			}
 			if n == 0 {
 				first = time.Since(began)
@@ -278,8 +280,8 @@ func (p *servicesPlace) pace(t *testing.T) {
 	for _, values := range [][]float64{firsts, alls, rates} {
 		slices.Sort(values)
 	}
-	t.Logf("the Service takes %.3f times as long as its pod to the first answer, and %.3f times for %d connections (medians of %d rounds; quarters %.3f to %.3f): %.0f connections a second",
-		firsts[rounds/2], alls[rounds/2], connections, rounds, alls[rounds/4], alls[3*rounds/4], rates[rounds/2])
+	t.Logf("the Service takes %.3f times as long as its pod to the first answer, and %.3f times for %d connections (medians of %d rounds; quarters %.3f to %.3f): %.0f connections a second; %d of all did not answer",
+		firsts[rounds/2], alls[rounds/2], connections, rounds, alls[rounds/4], alls[3*rounds/4], rates[rounds/2], unanswered)
 }
 
 // served is what a server answers to a connection of its own, "" if it does not.
