@@ -174,6 +174,20 @@ func TestEndsAtTheEndOfTheGracePeriod(t *testing.T) {
 	}
 }
 
+// A container whose sandbox began shortly before the end, on one node only, is cut.
+func TestFirstRunForWhichThereWasNoTime(t *testing.T) {
+	began := time.Unix(1000, 0)
+	at := func(seconds int) *Attempt {
+		return &Attempt{Steps: []Step{{Method: "CreateContainer", At: began.Add(time.Duration(seconds) * time.Second)}}}
+	}
+	p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{}}}, kubelet: side(began), podctl: side(began)}
+	for sandbox, want := range map[int]bool{55: true, 41: false} {
+		if got := p.cut(0, nil, []*Attempt{at(50)}, at(sandbox), at(40), 0); got != want {
+			t.Errorf("its sandbox made at %d s of 60, the container 10 s later: cut %v", sandbox, got)
+		}
+	}
+}
+
 // What a node that began a run later would have done after the end is cut.
 func TestCallsForWhichThereWasNoTime(t *testing.T) {
 	for late, want := range map[time.Duration]bool{0: false, 12 * time.Second: true} {

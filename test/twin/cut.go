@@ -29,12 +29,14 @@ func (p *comparing) cutSandbox(i int, a, b []*Attempt) bool {
 // cut reports whether the node that has no attempt i had no time for it: what ended the
 // container came before its twin's attempt would have.
 func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Duration) bool {
-	more, less, inLess, side := a, b, inB, p.podctl
+	more, less, inMore, inLess, side := a, b, inA, inB, p.podctl
 	if len(b) > len(a) {
-		more, less, inLess, side = b, a, inA, p.kubelet
+		more, less, inMore, inLess, side = b, a, inB, inA, p.kubelet
 	}
 	if i == 0 {
-		return more[0].Steps[0].At.Add(slack).After(p.closing(inLess, side, until))
+		first := more[0].Steps[0].At
+		due := inLess.Steps[0].At.Add(first.Sub(inMore.Steps[0].At)) // its sandbox may have begun later
+		return first.Add(slack).After(p.closing(inLess, side, until)) || due.Add(slack).After(p.closing(inLess, side, until))
 	}
 	if p.right[more[i]] && p.due[less[i-1]].After(p.closing(inLess, side, until)) {
 		return true

@@ -41,7 +41,7 @@ type node struct {
 func startKubelet(t *testing.T, dir, podctl string, rules []string) *node {
 	t.Helper()
 	t.Setenv("PODCTL_DEV_SIM_RULES", rulesFile(t, dir, rules))
-	k := live.StartKubeletOf(t, live.KubeletSimKind, "--max-pods=1000", "--v=3", "--hostname-override=twin", "--node-ip=127.0.0.1")
+	k := live.StartKubeletOf(t, live.KubeletSimKind, "--max-pods=1000", "--registry-qps=0", "--v=3", "--hostname-override=twin", "--node-ip=127.0.0.1")
 	calls := filepath.Join(dir, "kubelet.calls")
 	tracing := command(t, filepath.Join(dir, "kubelet.trace.log"), podctl, "-r", k.Runtime.Endpoint, "--run-dir", filepath.Join(dir, "tracerun"), "trace", "--attach", "--show-secrets", "-o", "json", "--write", calls)
 	lib := filepath.Dir(k.Root)
