@@ -45,6 +45,7 @@ var districts = []row{
 var exceptions = []row{
 	{"internal/pleg", []string{"internal/pod", "internal/sys/hint"}, "the PLEG knows no runtime"},
 	{"internal/worker", []string{"internal/pod"}, "pure"},
+	{"internal/desired/jobs", []string{"internal/desired/manifest", "internal/pod", "internal/sys"}, "pure, but for its store"},
 	{"internal/node/lifecycle", []string{"internal/pod", "internal/node/poddir", "internal/sys/hint"}, "pure"},
 	{"internal/node/render", []string{"internal/pod", "internal/sys/hint"}, "pure"},
 	{"internal/node/device", []string{"internal/pod", "internal/sys/hint"}, "pure; CDI specifications are read"},
@@ -71,6 +72,7 @@ var only = []struct {
 	{"github.com/prometheus/", []string{"internal/serve/metrics", "internal/owners/kubelet"}},
 	{"github.com/miekg/dns", []string{"internal/services"}},
 	{"sigs.k8s.io/knftables", []string{"internal/services"}},
+	{"github.com/robfig/cron", []string{"internal/desired/jobs"}},
 	{"k8s.io/kubernetes", []string{"internal/desired/manifest"}},
 }
 

@@ -53,7 +53,7 @@ func (l *loader) withAccounts(b *builder, k *kind, doc map[string]any) map[strin
 	}
 	at := "spec"
 	if k.read != nil {
-		at = "spec.template.spec"
+		at = templatePath(k.name) + ".spec"
 	}
 	return withMapping(doc, strings.Split(at, "."), func(spec map[string]any) map[string]any {
 		return l.accountVolumes(b, spec, parsePath(at))

@@ -169,7 +169,7 @@ func readStatefulSet(s *appsv1.StatefulSet, _ types.UID) (*workload, error) {
 // A Job has its selector and some labels of its template from the API server.
 func readJob(j *batchv1.Job, uid types.UID) (*workload, error) {
 	batchdefaults.SetObjectDefaults_Job(j)
-	w := &workload{meta: j.ObjectMeta, uid: uid, suspended: j.Spec.Suspend != nil && *j.Spec.Suspend}
+	w := &workload{meta: j.ObjectMeta, job: newJob("Job", j.ObjectMeta, uid, j.Spec)}
 	internal := &batch.Job{}
 	if err := batchdefaults.Convert_v1_Job_To_batch_Job(j.DeepCopy(), internal, nil); err != nil {
 		return nil, err
@@ -188,5 +188,23 @@ func readJob(j *batchv1.Job, uid types.UID) (*workload, error) {
 		PodValidationOptions: templateOptions(&internal.Spec.Template), RequirePrefixedLabels: true,
 	})
 	w.warnings = templateWarnings(&internal.Spec.Template)
+	return w, nil
+}
+
+func readCronJob(c *batchv1.CronJob, uid types.UID) (*workload, error) {
+	batchdefaults.SetObjectDefaults_CronJob(c)
+	internal := &batch.CronJob{}
+	if err := batchdefaults.Convert_v1_CronJob_To_batch_CronJob(c.DeepCopy(), internal, nil); err != nil {
+		return nil, err
+	}
+	// What the creation of a Job adds: the controller creates one each time.
+	spec := batchv1.Job{Spec: *c.Spec.JobTemplate.Spec.DeepCopy()}
+	batchdefaults.SetObjectDefaults_Job(&spec)
+	w := &workload{meta: c.ObjectMeta, job: newJob(cronJob, c.ObjectMeta, uid, spec.Spec)}
+	w.job.Cron = c.Spec.DeepCopy()
+	w.job.Cron.JobTemplate = batchv1.JobTemplateSpec{}
+	template := &internal.Spec.JobTemplate.Spec.Template
+	w.errs = batchvalidation.ValidateCronJobCreate(internal, templateOptions(template))
+	w.warnings = podutil.GetWarningsForPodTemplate(context.Background(), field.NewPath("spec", "jobTemplate", "spec", "template"), template, nil)
 	return w, nil
 }

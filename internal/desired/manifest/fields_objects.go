@@ -186,11 +186,22 @@ var statefulSetFields = slices.Concat(workloadFields,
 		spec.persistentVolumeClaimRetentionPolicy`),
 )
 
-var jobFields = slices.Concat(workloadFields,
-	honoured(`spec.suspend spec.manualSelector`),
-	[]Field{{Path: "spec.completionMode", Support: Honoured, Values: []string{"NonIndexed"}, Reason: "one pod runs, which has no index"}},
-	ignored(noControllers, `spec.parallelism spec.completions spec.activeDeadlineSeconds spec.podFailurePolicy spec.successPolicy
-		spec.backoffLimit spec.backoffLimitPerIndex spec.maxFailedIndexes spec.ttlSecondsAfterFinished
-		spec.podReplacementPolicy spec.managedBy`),
-	ignored(noScheduler, `spec.scheduling`),
+// jobSpecFields are those of a Job's spec, but for its template.
+var jobSpecFields = slices.Concat(
+	honoured(`suspend manualSelector completions completionMode activeDeadlineSeconds backoffLimit backoffLimitPerIndex maxFailedIndexes
+		podFailurePolicy successPolicy ttlSecondsAfterFinished podReplacementPolicy`),
+	rows(`parallelism`, Field{Support: Honoured, Reason: "at most 500 pods of a Job run at a time"}),
+	[]Field{{Path: "managedBy", Support: Honoured, Values: []string{"kubernetes.io/job-controller"}, Reason: "no other controller runs Jobs here"}},
+	ignored(noScheduler, `scheduling`),
+)
+
+var jobFields = slices.Concat(workloadFields, below("spec", jobSpecFields))
+
+var cronJobFields = slices.Concat(objectMeta,
+	honoured(`spec.schedule spec.timeZone spec.startingDeadlineSeconds spec.concurrencyPolicy spec.suspend
+		spec.successfulJobsHistoryLimit spec.failedJobsHistoryLimit`),
+	ignoredReportedAtPods("its jobs are named after it, and nothing reads their labels", `spec.jobTemplate.metadata`),
+	honoured(`spec.jobTemplate.spec.template spec.jobTemplate.spec.selector`),
+	below("spec.jobTemplate.spec", jobSpecFields),
+	ignored(byServer, `status`),
 )

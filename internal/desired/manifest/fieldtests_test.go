@@ -50,6 +50,8 @@ func (f fieldTest) rows(field string) []string {
 		prefixes = []string{"Pod spec.containers[].", "Pod spec.initContainers[].", "Pod spec.ephemeralContainers[]."}
 	case "Claim":
 		prefixes = []string{"PersistentVolumeClaim ", "StatefulSet spec.volumeClaimTemplates[]."}
+	case "JobSpec":
+		prefixes = []string{"Job spec.", "CronJob spec.jobTemplate.spec."}
 	case "Workload", "Object":
 		for _, k := range kinds {
 			if k != podKind && (k.read != nil) == (f.kind == "Workload") {

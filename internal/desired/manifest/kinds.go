@@ -62,6 +62,7 @@ func init() {
 		workloadKind("apps/v1", "StatefulSet", statefulSetFields, readStatefulSet),
 		workloadKind("apps/v1", "DaemonSet", daemonSetFields, readDaemonSet),
 		workloadKind("batch/v1", "Job", jobFields, readJob),
+		workloadKind("batch/v1", cronJob, cronJobFields, readCronJob),
 	}
 }
 
@@ -82,7 +83,7 @@ func clusterKind(version, name string, t reflect.Type, fields []Field) *kind {
 func workloadKind[T any](version, name string, fields []Field, read func(*T, types.UID) (*workload, error)) *kind {
 	return &kind{
 		version: version, name: name, t: reflect.TypeFor[T](), fields: fields,
-		tree: sync.OnceValue(func() *branch { return buildTree(slices.Concat(fields, below("spec.template", templateFields))) }),
+		tree: sync.OnceValue(func() *branch { return buildTree(slices.Concat(fields, below(templatePath(name), templateFields))) }),
 		load: (*loader).workload,
 		read: func(data []byte, uid types.UID) (*workload, error) {
 			o := new(T)
@@ -246,8 +247,6 @@ func (l *loader) unknownKind(file, kind, version string, at *positions, fail fun
 		return
 	case isConfiguration(version):
 		hint = "it configures a program, and is no object of a cluster; --skip-unknown-kinds passes it over"
-	case kind == "CronJob":
-		hint = "run its jobTemplate as a Job, from a timer of the system; --skip-unknown-kinds passes it over"
 	}
 	fail("kind", fmt.Sprintf("%s (%s) is not a kind that podctl runs", kind, version), hint)
 }

@@ -23,6 +23,8 @@ type Document struct {
 	Line int
 	// Pods are those that a workload became; nil for an object.
 	Pods []*Pod
+	// Schedule is that of a CronJob, whose pods come by it.
+	Schedule string
 
 	uses      []Use
 	positions *positions

@@ -51,6 +51,9 @@ type Pod struct {
 	// Workload identifies the workload of which it is a pod, KIND/NAMESPACE/NAME; "" if
 	// it is a pod by itself.
 	Workload string
+	// Job is the Job or CronJob of which it is the template, which runs as pods like it; nil for a pod
+	// that runs itself.
+	Job *Job
 
 	value     map[string]any
 	positions *positions
@@ -85,7 +88,7 @@ func (p *Pod) problem(field, message, hint string) Problem {
 	if p.workloadKind != "" {
 		problem.Kind, problem.Name = p.workloadKind, p.workloadName
 		if under(field, "spec") {
-			problem.Field = "spec.template." + field
+			problem.Field = templatePath(p.workloadKind) + "." + field
 		}
 	} else if p.positions != nil {
 		problem.Field = p.positions.asWritten(field)

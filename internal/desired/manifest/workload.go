@@ -15,16 +15,16 @@ import (
 )
 
 // workload is what matters of a Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet
-// or Job: how many pods, and what their controller adds to the template. The
+// Job or CronJob: how many pods, and what their controller adds to the template. The
 // zero value of a field is one that the kind does not have.
 type workload struct {
 	kind *kind
 	meta metav1.ObjectMeta
-	uid  types.UID
 	// replicas are those asked for, nil where a node has always one.
 	replicas *int32
-	// suspended: a Job that is to have no pods.
-	suspended bool
+	// job is what a Job or CronJob asks for: its pods are made when they are due, and the template
+	// stands for them.
+	job *Job
 	// ordered: a StatefulSet starts each pod once the one before it is ready.
 	ordered bool
 	// rolling is the field by which a controller would replace the pods one after the other; ""
@@ -44,7 +44,7 @@ type workload struct {
 // workload takes one workload: its template runs as pods.
 func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 	clean := b.check(doc, k.t)
-	w, err := k.read(marshal(resolved(clean, k)), hashUID(marshal(resolved(doc, k))))
+	w, err := k.read(marshal(resolved(clean, k)), workloadUID(k, doc))
 	if err != nil {
 		b.problem("", err.Error(), "")
 		return
@@ -54,23 +54,29 @@ func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 	b.warned(w.warnings)
 	d := l.useAll(b, k, doc, w.meta)
 	first := l.named(b, d)
-	raw, cleanTemplate := templateOf(doc), templateOf(clean)
+	raw, cleanTemplate := templateOf(doc, k.name), templateOf(clean, k.name)
 	if !first || raw == nil || cleanTemplate == nil || w.meta.Name == "" {
 		return // each a problem already
 	}
-	at := b.positions.below(b.positions.find(parsePath("spec.template")).value)
+	if w.job != nil && w.job.Cron != nil {
+		d.Schedule = w.job.Cron.Schedule
+	}
+	at := b.positions.below(b.positions.find(parsePath(templatePath(k.name))).value)
 	for i := range w.number(b, l.opts.Replicas) {
 		p, err := w.pod(i, raw, cleanTemplate)
 		if err != nil {
-			b.problem("spec.template", err.Error(), "")
+			b.problem(templatePath(k.name), err.Error(), "")
 			return
 		}
 		p.File, p.Line, p.positions, p.read = d.File, d.Line, at, l.opts.readFor()
-		p.workloadKind, p.workloadName = k.name, w.meta.Name
+		p.workloadKind, p.workloadName, p.Job = k.name, w.meta.Name, w.job
 		if i == 0 {
 			b.template(p, l.opts.ForCluster)
 		}
-		d.Pods, l.set.Pods = append(d.Pods, p), append(l.set.Pods, p)
+		l.set.Pods = append(l.set.Pods, p)
+		if w.job == nil || w.job.Cron == nil && !w.job.isSuspended() {
+			d.Pods = append(d.Pods, p)
+		}
 		l.addClaim(b, w, w.start+i)
 	}
 }
@@ -79,9 +85,9 @@ func (l *loader) workload(b *builder, k *kind, doc map[string]any) {
 func (w *workload) number(b *builder, replicas int) int {
 	n := max(replicas, 1)
 	switch {
-	case w.suspended:
-		b.warning("spec.suspend", "the job is suspended: no pod runs", "")
-		return 0
+	case w.job != nil && w.job.isSuspended():
+		b.warning("spec.suspend", "it is suspended: no pod runs", "")
+		return 1
 	case w.replicas == nil:
 		return 1
 	case *w.replicas == 0:
@@ -108,14 +114,14 @@ func (w *workload) number(b *builder, replicas int) int {
 func (b *builder) template(p *Pod, elsewhere bool) {
 	moved := func(at string) string {
 		if under(at, "spec") {
-			return "spec.template." + at
+			return templatePath(b.kind) + "." + at
 		}
 		return at
 	}
 	if len(b.problems) == 0 {
 		errs, _, err := validate(p.Pod)
 		if err != nil {
-			b.problem("spec.template", err.Error(), "")
+			b.problem(templatePath(b.kind), err.Error(), "")
 		}
 		for _, e := range errs {
 			e.Field = moved(e.Field)
@@ -129,7 +135,7 @@ func (b *builder) template(p *Pod, elsewhere bool) {
 			func(at, message, hint string) { b.warning(moved(at), message, hint) })
 	}
 	if err := fits(p.Document); err != nil {
-		b.tooLarge("spec.template", err)
+		b.tooLarge(templatePath(b.kind), err)
 	}
 }
 
@@ -162,11 +168,20 @@ func (w *workload) claimName(template string, ordinal int) string {
 	return fmt.Sprintf("%s-%s-%d", template, w.meta.Name, ordinal)
 }
 
+// templatePath returns where documents of a kind of workload have their template.
+func templatePath(kind string) string {
+	if kind == cronJob {
+		return "spec.jobTemplate.spec.template"
+	}
+	return "spec.template"
+}
+
 // templateOf returns the template of a document, nil if it has none.
-func templateOf(doc map[string]any) map[string]any {
-	spec, _ := doc["spec"].(map[string]any)
-	template, _ := spec["template"].(map[string]any)
-	return template
+func templateOf(doc map[string]any, kind string) map[string]any {
+	for key := range strings.SplitSeq(templatePath(kind), ".") {
+		doc, _ = doc[key].(map[string]any)
+	}
+	return doc
 }
 
 // pod returns the i-th pod: of the template as written for its document, and of
@@ -209,7 +224,13 @@ func (w *workload) podOf(i int, hash string, template map[string]any) map[string
 	if w.kind.name == "StatefulSet" {
 		w.setIdentity(spec, name, i)
 	}
-	return map[string]any{"metadata": metadata, "spec": spec}
+	doc := map[string]any{"metadata": metadata, "spec": spec}
+	if w.job == nil {
+		return doc
+	}
+	own, _ := toDocument(doc).(map[string]any) // of which the containers change
+	stampJob(own, w.job.firstPod())
+	return own
 }
 
 // mergedStrings returns all entries of all maps; the later ones win.

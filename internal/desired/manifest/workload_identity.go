@@ -54,8 +54,6 @@ func (w *workload) identity(i int, hash string) (name string, labels map[string]
 		}
 	case "DaemonSet":
 		return w.generated(w.meta.Name, i), map[string]string{"controller-revision-hash": hash, "pod-template-generation": "1"}
-	case "Job":
-		return w.generated(w.meta.Name, i), jobLabels(w.meta.Name, w.uid)
 	default:
 		return w.generated(w.meta.Name, i), nil
 	}
@@ -81,8 +79,15 @@ const maxGenerated = 63 - 5
 // generated returns a name as the API server generates it for a pod of a set, but
 // always the same five characters for the same pod.
 func (w *workload) generated(set string, i int) string {
-	base := set + "-"
-	return base[:min(len(base), maxGenerated)] + fiveOf(w.kind.name, w.meta.Namespace, set, strconv.Itoa(i))
+	return generatedName(w.kind.name, w.meta.Namespace, set, "-", i)
+}
+
+func generatedName(kind, namespace, set, infix string, i int) string {
+	if infix == "-" { // which is cut with the name
+		set, infix = set+infix, ""
+	}
+	base := set[:min(len(set), maxGenerated-len(infix))] + infix
+	return base + fiveOf(kind, namespace, strings.TrimSuffix(set, "-"), strconv.Itoa(i))
 }
 
 // key identifies the workload, in every version and with any number of pods.

@@ -148,9 +148,9 @@ func (r *run) apply(add *node.Desired, remove types.UID) {
 	if delete(r.want, remove); add != nil {
 		r.want[add.Pod.UID] = *add
 	}
-	var all []node.Desired
+	var all []*manifest.Pod
 	for _, d := range r.want {
-		all = append(all, d)
+		all = append(all, &manifest.Pod{Pod: d.Pod, Document: d.Document})
 	}
 	r.session.Set(sourceName, all, r.objects)
 }

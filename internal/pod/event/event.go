@@ -11,7 +11,9 @@ import (
 // the runtime. It is a line of /events on the control socket.
 type Event struct {
 	Time time.Time `json:"time"`
-	// Namespace, Name and UID are the pod's; empty where it is about the runtime.
+	// Kind is Job or CronJob of an event about one, "" else.
+	Kind string `json:"kind,omitempty"`
+	// Namespace, Name and UID are the pod's, or those of the Kind; empty where it is about the runtime.
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name,omitempty"`
 	UID       types.UID `json:"uid,omitempty"`

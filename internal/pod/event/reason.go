@@ -45,6 +45,24 @@ const (
 	NodePorts = "NodePorts"
 )
 
+// The reasons of the controllers of Jobs and CronJobs (pkg/controller/job, pkg/controller/cronjob); a Job that
+// fails has that of its condition: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy …
+const (
+	SuccessfulCreate    = "SuccessfulCreate"
+	SuccessfulDelete    = "SuccessfulDelete"
+	Completed           = "Completed"
+	Suspended           = "Suspended"
+	Resumed             = "Resumed"
+	SawCompletedJob     = "SawCompletedJob"
+	JobAlreadyActive    = "JobAlreadyActive"
+	MissSchedule        = "MissSchedule"
+	TooManyMissedTimes  = "TooManyMissedTimes"
+	UnparseableSchedule = "UnparseableSchedule"
+	InvalidSchedule     = "InvalidSchedule"
+	// FailedJob is podctl's own: the Job does not run for as long as Message is true; it is retried.
+	FailedJob = "FailedJob"
+)
+
 // Podctl's own reasons: what the kubelet shows in the status only.
 const (
 	// SandboxReady: the pod's sandbox runs.

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/node/logrotate"
+	"github.com/podctl/podctl/internal/node/render"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
 )
@@ -123,4 +127,20 @@ func (s *Session) runningLogs() []runningLog {
 		}
 	}
 	return logs
+}
+
+// LogFile returns the path of the log file of an attempt of a container.
+func (s *Session) LogFile(p *v1.Pod, container string, attempt int32) string {
+	return filepath.Join(s.Facts.LogDirectory(p), render.LogPath(container, uint32(attempt)))
+}
+
+// LastLine returns the last line that the container of an event wrote, without values
+// of its pod's Secrets, "" if it wrote none.
+func (s *Session) LastLine(ev event.Event) string {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}
+	lines, err := logs.Collect(s.LogFile(p, ev.Container, ev.Attempt), logs.Options{Tail: 1})
+	if err != nil || len(lines) == 0 {
+		return ""
+	}
+	return s.MaskedText(ev.UID, string(lines[0].Text))
 }

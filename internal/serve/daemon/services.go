@@ -17,7 +17,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
@@ -118,23 +117,14 @@ func running(pods []*pod.Pod) map[types.UID]bool {
 	return all
 }
 
-// Set is that of the node; the Services among the objects are served before a pod starts.
-func (s *Session) Set(source string, pods []node.Desired, objects *pod.Objects) {
-	s.Node.Set(source, pods, s.services.Set(context.Background(), source, objects))
-}
-
-// SetPartly is that of the node, as Set is.
-func (s *Session) SetPartly(source string, pods []node.Desired, objects *pod.Objects) {
-	s.Node.SetPartly(source, pods, s.services.Set(context.Background(), source, objects))
-}
-
-// Run runs the node, and keeps its Services current.
+// Run runs the node and its Jobs, and keeps its Services current.
 func (s *Session) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
 	all.Go(func() { s.services.Run(ctx) })
+	all.Go(func() { s.jobs.run(ctx) })
 	all.Go(func() {
 		w := s.Watch()
 		defer w.Stop()

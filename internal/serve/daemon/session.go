@@ -13,11 +13,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/cri"
-	"github.com/podctl/podctl/internal/cri/logs"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/admission"
 	"github.com/podctl/podctl/internal/node/credential"
@@ -94,6 +92,7 @@ type Session struct {
 	used     host.Paths
 	served   *served
 	services *services.Manager
+	jobs     *jobRunner
 	control  controlSocket
 	opts     Options
 	closes   []func() error
@@ -277,6 +276,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 		HostPorts:           (&hostPorts{runDir: filepath.Dir(p.Locks), own: control.Path(p.Locks, s.opts.Instance), log: s.opts.Log}).reserve,
 		PortListeners:       portListeners,
 	})
+	s.jobs = newJobRunner(s, p)
 	return nil
 }
 
@@ -318,22 +318,6 @@ func (s *Session) Alive() int {
 		}
 	}
 	return n
-}
-
-// LogFile returns the path of the log file of an attempt of a container.
-func (s *Session) LogFile(p *v1.Pod, container string, attempt int32) string {
-	return filepath.Join(s.Facts.LogDirectory(p), render.LogPath(container, uint32(attempt)))
-}
-
-// LastLine returns the last line that the container of an event wrote, without values
-// of its pod's Secrets, "" if it wrote none.
-func (s *Session) LastLine(ev event.Event) string {
-	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}
-	lines, err := logs.Collect(s.LogFile(p, ev.Container, ev.Attempt), logs.Options{Tail: 1})
-	if err != nil || len(lines) == 0 {
-		return ""
-	}
-	return s.MaskedText(ev.UID, string(lines[0].Text))
 }
 
 func (s *Session) onClose(f func() error) { s.closes = append(s.closes, f) }

@@ -109,6 +109,7 @@ type eventData struct {
 
 // eventObject is what an event is about: nothing for an event of the runtime.
 type eventObject struct {
+	Kind      string    `json:"kind,omitempty"` // Job or CronJob, missing for a pod
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name,omitempty"`
 	UID       types.UID `json:"uid,omitempty"`
@@ -119,6 +120,8 @@ func (o eventObject) String() string {
 	switch {
 	case o.Name == "":
 		return "node"
+	case o.Kind != "":
+		return strings.ToLower(o.Kind) + "/" + o.Namespace + "/" + o.Name
 	case o.Container == "":
 		return o.Namespace + "/" + o.Name
 	}
@@ -128,7 +131,7 @@ func (o eventObject) String() string {
 func newEventData(s journal.Series) eventData {
 	return eventData{
 		Type: s.Type(), Reason: s.Reason, Message: s.Text(), Count: s.Count, First: s.First, Last: s.Time, Source: s.Instance,
-		Object: eventObject{s.Namespace, s.Name, s.UID, s.Container}, Event: s.Entry,
+		Object: eventObject{s.Kind, s.Namespace, s.Name, s.UID, s.Container}, Event: s.Entry,
 	}
 }
 

@@ -122,14 +122,10 @@ func (a *agent) apply(u sourceUpdate) {
 // setDesired passes the admitted pods of a source to the node.
 func (a *agent) setDesired(name string) {
 	admitted, objects, partly := a.admission.Admitted(name)
-	var pods []node.Desired
-	for _, p := range admitted {
-		pods = append(pods, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
-	}
 	if partly {
-		a.session.SetPartly(name, pods, objects)
+		a.session.SetPartly(name, admitted, objects)
 	} else {
-		a.session.Set(name, pods, objects)
+		a.session.Set(name, admitted, objects)
 	}
 }
 

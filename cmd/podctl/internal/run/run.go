@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -14,9 +15,11 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/serve/daemon"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // runOptions are what `podctl run` was asked for.
@@ -140,6 +143,9 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 	if err != nil {
 		return nil, err
 	}
+	if err := checkEnds(set.Pods); err != nil {
+		return nil, err
+	}
 	events := output.NewQueue[event.Event]()
 	s, err := daemon.Open(ctx, o.options(e, o.Globals, daemon.Options{
 		Instance: shell.InstanceName("run"), Sources: []string{runSource}, Events: events.Put, TokenFile: o.tokenFile,
@@ -152,15 +158,28 @@ func prepare(ctx context.Context, u shell.Unblocked, o runOptions) (r *running, 
 	}
 	view := viewOptions(s, o.format, o.wait == waitReady)
 	r = &running{env: u, opts: o, session: s, masked: s.MaskedText, events: events, objects: set.Objects, printer: runview.New(screenOf(e, o.Globals), view)}
+	r.pods = set.Pods
 	var pods []*v1.Pod
 	for _, p := range set.Pods {
-		pods = append(pods, p.Pod)
-		r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
+		if pods = append(pods, p.Pod); p.Job == nil {
+			r.want = append(r.want, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
+		}
 	}
 	if err := s.CheckRuntimeClasses(ctx, pods, set.Objects); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return r, nil
+}
+
+// checkEnds refuses CronJobs: a run ends with its pods.
+func checkEnds(pods []*manifest.Pod) error {
+	for _, p := range pods {
+		if p.Job != nil && p.Job.Cron != nil {
+			return hint.Errorf("podctl agent --manifests "+strings.Replace(p.File, "stdin", "FILE", 1)+" runs it by its schedule",
+				"%s:%d: CronJob %q: podctl run runs what ends, and a CronJob does not", p.File, p.Line, p.Job.Name)
+		}
+	}
+	return nil
 }
 
 // endless reports whether a pod never completes by itself: a container of it

@@ -53,7 +53,7 @@ func (r *running) noteEnd(ready bool) {
 
 // outcome is what the run is judged by.
 func (r *running) outcome() *runview.Outcome {
-	return &runview.Outcome{Want: r.want, Last: r.last, Ready: r.opts.wait == waitReady, Said: r.said}
+	return &runview.Outcome{Want: r.want, Jobs: r.session.Jobs(), Last: r.last, Ready: r.opts.wait == waitReady, Said: r.said}
 }
 
 // lastLines is how many of the last lines of a failed container are printed.

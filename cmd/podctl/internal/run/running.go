@@ -12,6 +12,8 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/runview"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/desired/jobs"
+	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
@@ -27,6 +29,8 @@ type running struct {
 	masked  func(types.UID, string) string
 	events  *output.Queue[event.Event]
 	printer runview.Printer
+	// pods are those of the manifests, want those of them that are no templates of Jobs.
+	pods    []*manifest.Pod
 	want    []node.Desired
 	objects *pod.Objects
 	logs    *runview.LogFollowers
@@ -48,7 +52,7 @@ func (r *running) run(ctx context.Context) error {
 	r.watcher = r.session.Watch()
 	defer r.watcher.Stop()
 	r.note()
-	r.session.Set(runSource, r.want, r.objects)
+	r.session.Set(runSource, r.pods, r.objects)
 	ran := make(chan error, 1)
 	go func() { ran <- r.session.Run(ctx) }()
 
@@ -131,9 +135,34 @@ func (r *running) settled() bool {
 			return false
 		}
 	}
+	records := r.session.Jobs()
+	if len(records) < r.jobs() || slices.ContainsFunc(records, func(j jobs.Record) bool { return !r.jobSettled(j) }) {
+		return false
+	}
 	// What the pods replace, and surplus pods of their workloads, are gone. r.last
 	// keeps a pod that is gone as it was seen last.
 	return !slices.ContainsFunc(r.session.Pods(), node.Info.Leaving)
+}
+
+// jobs counts the Jobs of the manifests.
+func (r *running) jobs() int { return len(r.pods) - len(r.want) }
+
+// jobSettled reports whether there is nothing more to wait for of a Job: it has ended or is suspended, or its
+// pods are ready.
+func (r *running) jobSettled(record jobs.Record) bool {
+	j := record.Current()
+	if j == nil || j.IsSuspended() || j.Finished() != nil {
+		return j != nil
+	}
+	ready := false
+	for _, i := range r.session.Pods() {
+		if runview.IsOf(i, record) && !i.Ended() {
+			if ready = i.Ready(); !ready {
+				break
+			}
+		}
+	}
+	return r.opts.wait == waitReady && ready
 }
 
 // refresh looks at the pods again.

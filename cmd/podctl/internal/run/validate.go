@@ -96,13 +96,15 @@ func printValidated(e *shell.Env, set *manifest.Set, problems manifest.Problems)
 			pods = append(pods, p.Name)
 		}
 		text := fmt.Sprintf("%s %s %s", strings.ToLower(d.Kind), d.FullName(), validFields(d.Uses()))
-		if len(pods) > 0 {
+		if d.Schedule != "" {
+			text += ", runs by the schedule " + d.Schedule
+		} else if len(pods) > 0 {
 			text += ", runs as " + strings.Join(pods, ", ")
 		}
 		lines = append(lines, line{d.File, d.Line, text})
 	}
 	for _, p := range set.Pods {
-		if !made[p] {
+		if !made[p] && p.Job == nil {
 			lines = append(lines, line{p.File, p.Line, fmt.Sprintf("pod %s %s", pod.DisplayName(p.Namespace, p.Name), validFields(p.Uses()))})
 		}
 	}

@@ -19,6 +19,7 @@ type RunLine struct {
 	// note, event, log or, once for each pod at the end, pod; of an agent also
 	// source: a message about a manifest or its source
 	Type      string `json:"type"`
+	Kind      string `json:"kind,omitempty"`      // of an event about a Job or CronJob, which Namespace, Name and UID name then
 	Namespace string `json:"namespace,omitempty"` // of the pod that it is about
 	Name      string `json:"name,omitempty"`      // of the pod
 	UID       string `json:"uid,omitempty"`       // of the pod; a log line has none
@@ -95,7 +96,7 @@ func (p *dataPrinter) Note(text string) { p.print(RunLine{Type: "note", Message:
 
 func (p *dataPrinter) Event(ev event.Event) {
 	p.print(RunLine{
-		Time: ev.Time, Type: "event", Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.UID), Container: ev.Container,
+		Time: ev.Time, Type: "event", Kind: ev.Kind, Namespace: ev.Namespace, Name: ev.Name, UID: string(ev.UID), Container: ev.Container,
 		Phase: ev.Phase, Reason: ev.Reason, Message: ev.Text(), Warning: ev.Warning, State: ev.State(),
 		Exit: ev.Exit, Image: ev.Image, Waiting: ev.Waiting, Stop: ev.Stop, Eviction: ev.Eviction, Victims: ev.Victims,
 		HostPort: ev.HostPort, Probe: ev.Probe, Failure: ev.Failure, Addresses: ev.Addresses, Adoption: ev.Adoption,

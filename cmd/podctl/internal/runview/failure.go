@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podctl/podctl/internal/desired/jobs"
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
@@ -52,6 +54,8 @@ func failedError(summary string, failures []Failure) error {
 // Outcome is the state at the end of a run, from which Verdict is derived.
 type Outcome struct {
 	Want []node.Desired
+	// Jobs are the Jobs beside them.
+	Jobs []jobs.Record
 	// Last is each pod as it was seen last.
 	Last map[types.UID]node.Info
 	// Ready: the run waited for ready pods, else for their end.
@@ -88,7 +92,39 @@ func (o *Outcome) Failures() []Failure {
 			reasons: o.reasons(i),
 		})
 	}
+	for _, record := range o.Jobs {
+		if j := record.Current(); j != nil && !j.IsSuspended() && j.Status.CompletionTime == nil {
+			failures = append(failures, o.failedJob(record, j))
+		}
+	}
 	return failures
+}
+
+// IsOf reports whether a pod is one of a Job.
+func IsOf(i node.Info, record jobs.Record) bool {
+	return i.Pod.Namespace == record.Namespace && i.Pod.Labels[batchv1.JobNameLabel] == record.Name
+}
+
+// failedJob returns why a Job is not complete, with what its pod says that failed last.
+func (o *Outcome) failedJob(record jobs.Record, j *jobs.Job) Failure {
+	text := fmt.Sprintf(" is not complete: %d succeeded, %d failed", j.Status.Succeeded, j.Status.Failed)
+	if end := j.Finished(); end != nil {
+		text = ": " + end.Reason + ": " + end.Message
+	}
+	f := Failure{pod: "job " + pod.DisplayName(record.Namespace, record.Name), reasons: []reason{{text: text}}}
+	var last *node.Info
+	for _, i := range o.Last {
+		if IsOf(i, record) && i.Status.Phase == v1.PodFailed && (last == nil || last.Status.StartTime.Before(i.Status.StartTime)) {
+			last = &i
+		}
+	}
+	if last != nil {
+		for _, r := range o.reasons(*last) {
+			r.text = ": pod " + last.Pod.Name + r.text
+			f.reasons = append(f.reasons, r)
+		}
+	}
+	return f
 }
 
 // Verdict returns the error that the run ends with, nil without failures. why is what
@@ -97,9 +133,15 @@ func (o *Outcome) Verdict(failures []Failure, why error) error {
 	if len(failures) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%d of %d pods failed", len(failures), len(o.Want))
+	of := "pods"
+	if len(o.Want) == 0 {
+		of = "jobs"
+	} else if len(o.Jobs) > 0 {
+		of = "pods and jobs"
+	}
+	text := fmt.Sprintf("%d of %d %s failed", len(failures), len(o.Want)+len(o.Jobs), of)
 	if why != nil {
-		text = fmt.Sprintf("%d of %d pods are %v", len(failures), len(o.Want), why)
+		text = fmt.Sprintf("%d of %d %s are %v", len(failures), len(o.Want)+len(o.Jobs), of, why)
 	}
 	return failedError(text, failures)
 }

@@ -77,6 +77,10 @@ func (p *linePrinter) Event(ev event.Event) {
 	if heard && isStep(ev.Reason) {
 		text += fmt.Sprintf(" (%s)", ev.Time.Sub(before).Round(time.Millisecond))
 	}
+	if ev.Kind != "" {
+		p.print("%s  %-20s  %-9s  %s\n", output.Clock(ev.Time), pod.DisplayName(ev.Namespace, ev.Name), ev.Kind, text)
+		return
+	}
 	if ev.UID == "" { // about the runtime
 		p.print("%s  %s\n", output.Clock(ev.Time), text)
 		return

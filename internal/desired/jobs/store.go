@@ -1,0 +1,103 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/sys/atomicfile"
+	"github.com/podctl/podctl/internal/sys/bounded"
+	"github.com/podctl/podctl/internal/sys/flock"
+)
+
+// Store is a directory of Records, each in a directory of its own, which the process that has the Record
+// has locked.
+type Store struct {
+	Dir, Instance string
+}
+
+// Open is a Record that this process has opened.
+type Open struct {
+	Record
+	dir string
+	// content is that of the file.
+	content []byte
+	unlock  func()
+}
+
+const (
+	fileName = "job.json"
+	// maxFile bounds a file, in bytes.
+	maxFile = 64 << 20
+	// lockTimeout is how long another process may take to leave a Record.
+	lockTimeout = 100 * time.Millisecond
+)
+
+// Key returns the name of the directory of a Record, which no other has.
+func Key(j *manifest.Job) string { return j.Kind + "_" + j.Namespace + "_" + j.Name }
+
+// Open opens the Record of a Job or CronJob, an empty one if there is none. The error is that another
+// process has it, or that it cannot be read: then nothing of the Job may run.
+func (s Store) Open(j *manifest.Job) (*Open, error) {
+	o := &Open{Record: Record{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name}, dir: filepath.Join(s.Dir, Key(j))}
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
+	defer cancel()
+	var err error
+	if o.unlock, err = flock.LockDir(ctx, o.dir); errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("another podctl process runs the %s", j.Kind)
+	} else if err != nil {
+		return nil, err
+	}
+	if o.content, err = bounded.ReadNoFollow(filepath.Join(o.dir, fileName), maxFile); err == nil {
+		err = json.Unmarshal(o.content, &o.Record)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.unlock()
+		return nil, fmt.Errorf("read what is known of the %s: %w", j.Kind, err)
+	}
+	o.Instance = s.Instance
+	return o, nil
+}
+
+// Save makes a Record the one that the next process finds.
+func (o *Open) Save(r Record) error {
+	o.Record = r
+	content, err := json.Marshal(r)
+	if err != nil || bytes.Equal(content, o.content) {
+		return err
+	}
+	o.content = content
+	return atomicfile.Write(filepath.Join(o.dir, fileName), content, 0o600)
+}
+
+// Remove removes the Record: nothing of the Job runs.
+func (o *Open) Remove() error {
+	defer o.unlock()
+	return os.RemoveAll(o.dir)
+}
+
+// Close leaves the Record to the next process.
+func (o *Open) Close() { o.unlock() }
+
+// Left returns the Jobs of Records of the instance that an earlier process left.
+func (s Store) Left() (all []*manifest.Job) {
+	files, _ := filepath.Glob(filepath.Join(s.Dir, "*", fileName)) // the pattern is good
+	for _, file := range files {
+		var r Record
+		content, err := bounded.ReadNoFollow(file, maxFile)
+		if err == nil && json.Unmarshal(content, &r) == nil && r.Instance == s.Instance {
+			all = append(all, &manifest.Job{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
+		}
+	}
+	return all
+}

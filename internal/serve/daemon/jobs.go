@@ -1,0 +1,328 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podctl/podctl/internal/desired/jobs"
+	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/node"
+	"github.com/podctl/podctl/internal/node/host"
+	"github.com/podctl/podctl/internal/node/lifecycle"
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/worker"
+)
+
+// jobRunner has the pods of the Jobs and CronJobs of all sources desired: it feeds jobs.Step with what the
+// node sees, and the node with what follows. Each Step is on the disk before its pods are desired.
+type jobRunner struct {
+	session *Session
+	store   jobs.Store
+	wake    chan struct{}
+
+	mu      sync.Mutex
+	stopped bool
+	sources map[string]*jobSource
+	open    map[string]*jobs.Open
+	// made are the pods of Jobs that are desired.
+	made map[types.UID]node.Desired
+	// leftRead: what earlier processes left was looked for.
+	leftRead bool
+	// refused are why Jobs do not run: each is said once.
+	refused map[string]string
+}
+
+// jobSource is what a source desires.
+type jobSource struct {
+	pods, templates []*manifest.Pod
+	objects         *pod.Objects
+	partial         bool
+	// last is what the node was given.
+	last []node.Desired
+}
+
+func newJobRunner(s *Session, p host.Paths) *jobRunner {
+	r := &jobRunner{
+		session: s, store: jobs.Store{Dir: filepath.Join(p.Root, "jobs", filepath.Base(s.locks.Dir())), Instance: s.opts.Instance},
+		wake: make(chan struct{}, 1), sources: map[string]*jobSource{}, open: map[string]*jobs.Open{}, made: map[types.UID]node.Desired{}, refused: map[string]string{},
+	}
+	s.onClose(func() error { return r.close(false) })
+	return r
+}
+
+// set replaces all that one source desires.
+func (r *jobRunner) set(source string, pods []*manifest.Pod, objects *pod.Objects, partial bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &jobSource{objects: objects, partial: partial}
+	for _, p := range pods {
+		if p.Job != nil {
+			s.templates = append(s.templates, p)
+		} else {
+			s.pods = append(s.pods, p)
+		}
+	}
+	r.sources[source] = s
+	r.sync(source)
+	select {
+	case r.wake <- struct{}{}: // a Step is due at another time now
+	default:
+	}
+}
+
+// run steps whenever the node's pods change, and when a time has come.
+func (r *jobRunner) run(ctx context.Context) {
+	w := r.session.Watch()
+	defer w.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.Changes():
+		case <-r.wake:
+		case <-timer.C:
+		}
+		r.mu.Lock()
+		next := r.sync("")
+		r.mu.Unlock()
+		if timer.Stop(); !next.IsZero() {
+			timer.Reset(max(0, next.Sub(r.session.opts.Now())))
+		}
+	}
+}
+
+// retryRefused is how often a Job is tried again that another process runs.
+const retryRefused = 5 * time.Second
+
+// sync steps every Job and gives the node what sources desire, if that has changed; changed is a source of
+// which it has. It returns when it is to be called again. r.mu is held.
+func (r *jobRunner) sync(changed string) (next time.Time) {
+	if r.stopped {
+		return time.Time{}
+	}
+	wanted, partial := r.wanted()
+	in := jobs.Input{Now: r.session.opts.Now()}
+	if len(wanted)+len(r.open) > 0 {
+		in.Seen, in.Settled = seenPods(r.session.Pods()), r.session.Settled()
+	}
+	earlier := func(at time.Time) {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for key, template := range wanted {
+		if r.open[key] == nil && !r.openRecord(key, template) {
+			earlier(in.Now.Add(retryRefused))
+		}
+	}
+	for key, o := range r.open {
+		if in.Want = wanted[key]; in.Want == nil && partial {
+			continue
+		}
+		record, result := jobs.Step(o.Record, in)
+		for _, ev := range result.Events {
+			r.report(ev)
+		}
+		earlier(result.Wake)
+		r.keep(key, o, record, in.Want != nil)
+	}
+	before := r.made
+	r.made = map[types.UID]node.Desired{}
+	for name, s := range r.sources {
+		if pods := r.desired(s, before); name == changed || !slices.EqualFunc(pods, s.last, func(a, b node.Desired) bool { return a.Pod == b.Pod }) {
+			s.last = pods
+			if s.partial {
+				r.session.Node.SetPartly(name, pods, s.objects)
+			} else {
+				r.session.Node.Set(name, pods, s.objects)
+			}
+		}
+	}
+	return next
+}
+
+// wanted returns the templates of all sources by key; of two with one key that of the first source by name
+// counts. partial: there may be more.
+func (r *jobRunner) wanted() (wanted map[string]*manifest.Pod, partial bool) {
+	wanted, partial = map[string]*manifest.Pod{}, len(r.sources) < len(r.session.opts.Sources)
+	for _, name := range slices.Sorted(maps.Keys(r.sources)) {
+		s := r.sources[name]
+		partial = partial || s.partial
+		for _, p := range s.templates {
+			if key := jobs.Key(p.Job); wanted[key] == nil {
+				wanted[key] = p
+			}
+		}
+	}
+	if !partial && !r.leftRead {
+		r.leftRead = true
+		r.openLeft(wanted)
+	}
+	return wanted, partial
+}
+
+// openLeft opens the Records that an earlier process left of Jobs whose manifests are gone: the next Step ends
+// them.
+func (r *jobRunner) openLeft(wanted map[string]*manifest.Pod) {
+	for _, j := range r.store.Left() {
+		if key := jobs.Key(j); wanted[key] == nil && r.open[key] == nil {
+			if o, err := r.store.Open(j); err == nil {
+				r.open[key] = o
+			}
+		}
+	}
+}
+
+// openRecord opens the Record of a Job, or reports why it does not run.
+func (r *jobRunner) openRecord(key string, template *manifest.Pod) bool {
+	o, err := r.store.Open(template.Job)
+	if err == nil {
+		r.open[key] = o
+		delete(r.refused, key)
+		return true
+	}
+	if r.refused[key] != err.Error() {
+		r.refused[key] = err.Error()
+		r.report(event.Event{Kind: template.Job.Kind, Namespace: template.Job.Namespace, Name: template.Job.Name, UID: template.Job.UID, Reason: event.FailedJob, Message: err.Error(), Warning: true})
+	}
+	return false
+}
+
+func (r *jobRunner) report(ev event.Event) {
+	r.session.Report(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}, ev)
+}
+
+// keep writes a Record that has changed, and removes that of a manifest that is gone with all it had.
+func (r *jobRunner) keep(key string, o *jobs.Open, record jobs.Record, wanted bool) {
+	err := o.Save(record)
+	if !wanted && len(record.Jobs) == 0 {
+		delete(r.open, key)
+		err = o.Remove()
+	}
+	if err != nil {
+		r.session.opts.Log.Warn("a Job may run again after a restart", "job", record.Namespace+"/"+record.Name, "err", err)
+	}
+}
+
+// desired returns the pods of a source: its own, and those of its Jobs.
+func (r *jobRunner) desired(s *jobSource, before map[types.UID]node.Desired) []node.Desired {
+	var all []node.Desired
+	for _, p := range s.pods {
+		all = append(all, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
+	}
+	for _, template := range s.templates {
+		o := r.open[jobs.Key(template.Job)]
+		if o == nil {
+			continue
+		}
+		for i := range o.Jobs {
+			all = append(all, r.podsOf(&o.Jobs[i], template.Namespace, before)...)
+		}
+	}
+	return all
+}
+
+func (r *jobRunner) podsOf(j *jobs.Job, namespace string, before map[types.UID]node.Desired) (all []node.Desired) {
+	desired := j.Desired()
+	for _, uid := range slices.Sorted(maps.Keys(desired)) {
+		d, ok := before[uid]
+		if !ok {
+			p, document, err := manifest.StampJobPod(j.Document, desired[uid])
+			if err != nil {
+				r.session.opts.Log.Warn("make pod of Job", "job", j.Name, "err", err)
+				continue
+			}
+			d = node.Desired{Pod: p, Document: document, Workload: "Job/" + namespace + "/" + j.Name}
+		}
+		r.made[uid] = d
+		all = append(all, d)
+	}
+	return all
+}
+
+// seenPods returns the pods as Jobs see them. A pod that ends to begin again has not ended.
+func seenPods(infos []node.Info) map[types.UID]jobs.Seen {
+	all := map[types.UID]jobs.Seen{}
+	for _, i := range infos {
+		down := i.Rejected != nil || i.WorkerPhase == worker.Terminated || i.WorkerPhase == worker.Finished
+		all[i.Pod.UID] = jobs.Seen{
+			Status: i.Status, Ended: down && !i.Again && pod.IsTerminal(i.Status.Phase), Removed: i.Lifecycle == lifecycle.Removed && i.Desired && !i.Again,
+		}
+	}
+	return all
+}
+
+// records returns the Records of the Jobs that run.
+func (r *jobRunner) records() (all []jobs.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(r.open)) {
+		all = append(all, r.open[key].Record)
+	}
+	return all
+}
+
+// stop leaves the Jobs as they are: their pods are terminated with the process, which is no failure of theirs.
+func (r *jobRunner) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = true
+}
+
+// close leaves the Records to the next process, or removes them.
+func (r *jobRunner) close(remove bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = true
+	var errs []error
+	for key, o := range r.open {
+		if remove {
+			errs = append(errs, o.Remove())
+		} else {
+			o.Close()
+		}
+		delete(r.open, key)
+	}
+	return errors.Join(errs...)
+}
+
+// Set sets the pods, Jobs and CronJobs that a source desires, all of them, and the objects beside them; the
+// Services among the objects are served before a pod starts.
+func (s *Session) Set(source string, pods []*manifest.Pod, objects *pod.Objects) {
+	s.jobs.set(source, pods, s.services.Set(context.Background(), source, objects), false)
+}
+
+// SetPartly is Set of a source that is not known in full: see node.SetPartly.
+func (s *Session) SetPartly(source string, pods []*manifest.Pod, objects *pod.Objects) {
+	s.jobs.set(source, pods, s.services.Set(context.Background(), source, objects), true)
+}
+
+// Jobs returns what is known of the Jobs and CronJobs.
+func (s *Session) Jobs() []jobs.Record { return s.jobs.records() }
+
+// Drain is that of the node; nothing is left of Jobs, too.
+func (s *Session) Drain(ctx context.Context, grace *int64) error {
+	s.jobs.stop()
+	if err := s.Node.Drain(ctx, grace); err != nil {
+		return err
+	}
+	return s.jobs.close(true)
+}
+
+// Shutdown is that of the node, in which Jobs fail no pods.
+func (s *Session) Shutdown(ctx context.Context, within time.Duration) error {
+	s.jobs.stop()
+	return s.Node.Shutdown(ctx, within)
+}
