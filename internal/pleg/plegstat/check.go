@@ -62,55 +62,7 @@ func (r *CheckReport) Fill(m *Meter) {
 	r.Samples, r.RelistMax = m.relists.n, m.relists.max()
 	m.mu.Unlock()
 	state, why := m.Hints()
-	switch r.Hints = state.String(); state {
-	case HintsNone:
+	if r.Hints = string(state); why != nil {
 		r.NoHints = why.Error()
-	case HintsBroadcast, HintsUnknown:
 	}
-}
-
-// String returns the word of the JSON output.
-func (s HintState) String() string {
-	switch s {
-	case HintsBroadcast:
-		return "broadcast"
-	case HintsNone:
-		return "none"
-	case HintsUnknown:
-	}
-	return "unknown"
-}
-
-// Finding is what makes a runtime unhealthy.
-type Finding uint8
-
-// The findings; the first that applies is the verdict.
-const (
-	NothingFound Finding = iota
-	RelistFailed         // the last list failed
-	NoAnswer             // Waits[0] has not been answered
-	NotFinished          // the check ran out of time, though every call is answered
-	StatusFailed         // the status of Errors[0] cannot be read
-	SlowRelist           // RelistMax has reached the threshold
-	SlowStatus           // Slowest[0] has reached the threshold
-)
-
-// Verdict returns what makes the runtime unhealthy. failure is the error of the
-// last list.
-func (r CheckReport) Verdict(failure error) Finding {
-	switch {
-	case failure != nil:
-		return RelistFailed
-	case r.Unfinished != "" && len(r.Waits) > 0:
-		return NoAnswer
-	case r.Unfinished != "":
-		return NotFinished
-	case len(r.Errors) > 0:
-		return StatusFailed
-	case r.RelistMax != nil && *r.RelistMax >= r.ThresholdSeconds:
-		return SlowRelist
-	case len(r.Slowest) > 0 && r.Slowest[0].Seconds >= r.ThresholdSeconds:
-		return SlowStatus
-	}
-	return NothingFound
 }

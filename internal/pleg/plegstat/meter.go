@@ -11,6 +11,8 @@ import (
 // Meter observes a PLEG. It keeps the numbers, and notes about the runtime
 // until they are taken.
 type Meter struct {
+	// Next is told all that the meter is told; nil for nobody. It is set before the PLEG starts.
+	Next  pleg.Observer
 	now   func() time.Time
 	ready chan struct{}
 
@@ -52,13 +54,13 @@ type Note struct {
 }
 
 // HintState is what is known about the runtime's events.
-type HintState uint8
+type HintState string
 
 // The states of the runtime's events.
 const (
-	HintsUnknown   HintState = iota // the runtime has not answered yet
-	HintsBroadcast                  // every subscriber receives them
-	HintsNone                       // there are none
+	HintsUnknown   HintState = "unknown"   // the runtime has not answered yet
+	HintsBroadcast HintState = "broadcast" // every subscriber receives them
+	HintsNone      HintState = "none"      // there are none
 )
 
 // NewMeter returns a meter.
@@ -90,7 +92,10 @@ func (m *Meter) note(n Note) {
 
 // Relisted implements pleg.Observer. It notes that the runtime fails or has
 // recovered.
-func (m *Meter) Relisted(took, _ time.Duration, err error) {
+func (m *Meter) Relisted(took, interval time.Duration, err error) {
+	if m.Next != nil {
+		m.Next.Relisted(took, interval, err)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lastErr = err
@@ -111,6 +116,9 @@ func (m *Meter) Relisted(took, _ time.Duration, err error) {
 // An interrupted stream is opened again soon, and relists catch up: that is
 // counted only.
 func (m *Meter) HintStream(err error) {
+	if m.Next != nil {
+		m.Next.HintStream(err)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -130,16 +138,23 @@ func (m *Meter) HintStream(err error) {
 }
 
 // Hinted implements pleg.Observer.
-func (m *Meter) Hinted(time.Duration, bool) {
+func (m *Meter) Hinted(latency time.Duration, backlog bool) {
+	if m.Next != nil {
+		m.Next.Hinted(latency, backlog)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hints++
 }
 
-// PodRelisted implements pleg.Observer; the meter does not use it.
-func (*Meter) PodRelisted(pleg.Source, time.Duration, bool, error) {}
+// PodRelisted implements pleg.Observer.
+func (m *Meter) PodRelisted(source pleg.Source, took time.Duration, changed bool, err error) {
+	if m.Next != nil {
+		m.Next.PodRelisted(source, took, changed, err)
+	}
+}
 
-// StatusRead implements pleg.Observer; the meter does not use it.
+// StatusRead implements pleg.Observer; nobody uses it.
 func (*Meter) StatusRead(time.Duration, error) {}
 
 // Failure returns the error of the last relist, nil if it succeeded.
@@ -167,44 +182,4 @@ func (m *Meter) Hints() (HintState, error) {
 		return HintsBroadcast, nil
 	}
 	return HintsUnknown, nil
-}
-
-// Observers is several observers of one PLEG.
-type Observers []pleg.Observer
-
-var _ pleg.Observer = Observers(nil)
-
-// Relisted implements pleg.Observer.
-func (t Observers) Relisted(took, interval time.Duration, err error) {
-	for _, o := range t {
-		o.Relisted(took, interval, err)
-	}
-}
-
-// PodRelisted implements pleg.Observer.
-func (t Observers) PodRelisted(source pleg.Source, took time.Duration, changed bool, err error) {
-	for _, o := range t {
-		o.PodRelisted(source, took, changed, err)
-	}
-}
-
-// StatusRead implements pleg.Observer.
-func (t Observers) StatusRead(took time.Duration, err error) {
-	for _, o := range t {
-		o.StatusRead(took, err)
-	}
-}
-
-// Hinted implements pleg.Observer.
-func (t Observers) Hinted(latency time.Duration, backlog bool) {
-	for _, o := range t {
-		o.Hinted(latency, backlog)
-	}
-}
-
-// HintStream implements pleg.Observer.
-func (t Observers) HintStream(err error) {
-	for _, o := range t {
-		o.HintStream(err)
-	}
 }

@@ -61,7 +61,8 @@ type Options struct {
 // is to be called for each event.
 func Run(ctx context.Context, o Options, watch func(s *plegstat.Session, seen func(plegstat.Event)) error) error {
 	exporter := metrics.NewObserver(o.Now)
-	j := &connector{Options: o, observer: plegstat.Observers{o.Meter, exporter}, operations: exporter, disconnect: func() {}}
+	o.Meter.Next = exporter
+	j := &connector{Options: o, operations: exporter, disconnect: func() {}}
 	if o.Listen != "" {
 		l, err := net.Listen("tcp", o.Listen)
 		if err != nil {
@@ -137,7 +138,6 @@ func (o Options) record(endpoint cri.Endpoint, paths host.Paths) (seen func(pleg
 // connector connects to the runtime, until it answers.
 type connector struct {
 	Options
-	observer   pleg.Observer
 	operations cri.Observer
 	disconnect func()
 
@@ -185,7 +185,7 @@ func (j *connector) connectOnce(ctx context.Context) (*plegstat.Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := plegstat.Open(ctx, client, plegstat.SessionOptions{Source: plegstat.AutoSource, Observer: j.observer, Log: j.Log, Now: j.Now})
+	s, err := plegstat.Open(ctx, client, plegstat.SessionOptions{Source: plegstat.AutoSource, Observer: j.Meter, Log: j.Log, Now: j.Now})
 	if err != nil {
 		disconnect()
 		return nil, err

@@ -211,10 +211,9 @@ func (c *checkSession) report() plegstat.CheckReport {
 	if len(r.Waits) > 0 && server.LogsGoroutines() {
 		r.Hint = fmt.Sprintf("kill -USR1 %d makes %s log its goroutines", server.PID, server.Comm)
 	}
-	failure := c.meter.Failure()
-	r.Status, r.Reason = plegstat.Healthy, ""
-	if found := r.Verdict(failure); found != plegstat.NothingFound {
-		r.Status, r.Reason = plegstat.Unhealthy, reasonText(r, found, failure)
+	r.Status = plegstat.Healthy
+	if r.Reason = reasonText(r, c.meter.Failure()); r.Reason != "" {
+		r.Status = plegstat.Unhealthy
 	}
 	return r
 }

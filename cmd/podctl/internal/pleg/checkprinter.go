@@ -87,34 +87,35 @@ func sizeOf(r plegstat.CheckReport) string {
 }
 
 func hintText(r plegstat.CheckReport) string {
-	switch r.Hints {
-	case plegstat.HintsBroadcast.String():
+	switch plegstat.HintState(r.Hints) {
+	case plegstat.HintsBroadcast:
 		return "yes, to every subscriber"
-	case plegstat.HintsNone.String():
+	case plegstat.HintsNone:
 		return "no: " + output.OneLine(r.NoHints)
+	case plegstat.HintsUnknown:
 	}
 	return "unknown: the runtime has not answered"
 }
 
-// reasonText is the reason of a finding.
-func reasonText(r plegstat.CheckReport, found plegstat.Finding, failure error) string {
+// reasonText returns what makes the runtime unhealthy, the first that applies; "" if nothing does.
+// failure is the error of the last list.
+func reasonText(r plegstat.CheckReport, failure error) string {
 	threshold := seconds(r.ThresholdSeconds)
-	switch found {
-	case plegstat.RelistFailed:
+	switch {
+	case failure != nil:
 		return failure.Error()
-	case plegstat.NoAnswer:
+	case r.Unfinished != "" && len(r.Waits) > 0:
 		return fmt.Sprintf("no answer for %s: %s", output.Age(seconds(r.Waits[0].Seconds)), waitText(r.Waits[0], false))
-	case plegstat.NotFinished:
+	case r.Unfinished != "":
 		return fmt.Sprintf("not finished after %s: %s", output.Age(seconds(r.Seconds)), r.Unfinished)
-	case plegstat.StatusFailed:
+	case len(r.Errors) > 0:
 		e := r.Errors[0]
 		return fmt.Sprintf("status of %s: %s", pod.DisplayName(e.Namespace, e.Name), e.Message)
-	case plegstat.SlowRelist:
+	case r.RelistMax != nil && *r.RelistMax >= r.ThresholdSeconds:
 		return fmt.Sprintf("a relist took %s (threshold %s)", output.ShortTime(seconds(*r.RelistMax)), threshold)
-	case plegstat.SlowStatus:
+	case len(r.Slowest) > 0 && r.Slowest[0].Seconds >= r.ThresholdSeconds:
 		s := r.Slowest[0]
 		return fmt.Sprintf("the status of %s took %s (threshold %s)", pod.DisplayName(s.Namespace, s.Name), output.ShortTime(seconds(s.Seconds)), threshold)
-	case plegstat.NothingFound:
 	}
 	return ""
 }
