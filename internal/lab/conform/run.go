@@ -37,17 +37,22 @@ type Options struct {
 	Parallel       int // pods at once
 	Behaviours     []Behaviour
 	// Left is called with the number of pods that a killed run had left. Begin is called when a
-	// behaviour begins, and what it returns at its end; Ended with its result, concurrently.
+	// behaviour begins, and what it returns at its end, concurrently.
 	Left  func(pods int)
 	Begin func(name string) (end func())
-	Ended func(Result)
 }
 
 // sourceName is that of the desired pods.
 const sourceName = "conform"
 
-// Run runs behaviours until ctx ends, and removes their pods until changes ends.
-func Run(ctx, changes context.Context, o Options) (_ []Result, err error) {
+// cleanTimeout bounds the removal of the pods once ctx has ended.
+const cleanTimeout = time.Minute
+
+// Run runs behaviours until ctx ends, and removes their pods.
+func Run(ctx context.Context, o Options) (_ []Result, err error) {
+	changes, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(cleanTimeout, giveUp) })()
 	at, err := openWorkspace(ctx, changes, o)
 	if err != nil {
 		return nil, err
@@ -176,9 +181,7 @@ func (r *run) all(ctx context.Context, pods map[string]node.Desired) []Result {
 			version := r.Client.Connected()
 			results[i] = b.Judge(seen, version.Name, version.Version)
 			results[i].Seconds = r.Node.Now().Sub(begin).Seconds()
-			if end(); ctx.Err() == nil {
-				r.Ended(results[i])
-			}
+			end()
 		})
 	}
 	wg.Wait()

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/podctl/podctl/internal/lab/conform"
 	"github.com/podctl/podctl/internal/lab/conform/inside"
 	"github.com/podctl/podctl/internal/serve/daemon"
-	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // conformOptions are the options of `podctl conform`.
@@ -42,7 +40,7 @@ func conformCommand(e *shell.Env) *cmdline.Command {
 			"contexts, namespaces, cgroups, lifecycle, logs, streams. The verdict of each is ok, deviates or\n" +
 			"unsupported. Exits with 1 if one deviates in a way that the version of the runtime is not known for.\n" +
 			"No registry is needed: podctl itself is mounted into the containers, and runs in them; their\n" +
-			"image is one that the runtime has. The row of a behaviour is printed when it ends.\n" +
+			"image is one that the runtime has.\n" +
 			"All pods are removed at the end and on Ctrl-C, and those that a killed podctl conform left, before\n" +
 			"it begins. A runtime that a kubelet uses is refused. What critest checks is not repeated.\n\n" +
 			"   podctl conform\n" +
@@ -110,7 +108,7 @@ func readRegexp(flag, text string) (*regexp.Regexp, error) {
 }
 
 func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
-	return interruptedTwice(ctx, e, func(ctx, changes context.Context) error {
+	return e.UntilInterrupted(ctx, func(ctx context.Context) error {
 		client, disconnect, err := shell.Connect(ctx, e, o.Globals)
 		if err != nil {
 			return err
@@ -120,8 +118,8 @@ func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
 			return errSimulated
 		}
 		o.format.Width = e.TableWidth(o.NoTrunc)
-		rows := newConformRows(e, o)
-		o.run.Client, o.run.Begin, o.run.Ended = client, rows.steps.Begin, rows.print
+		steps := shell.StartSteps(e, "conform")
+		o.run.Client, o.run.Begin = client, steps.Begin
 		o.run.Left = func(pods int) {
 			fmt.Fprintf(e.Errw, "removed %s of a podctl conform that was killed\n", output.Plural(pods, "pod"))
 		}
@@ -129,49 +127,12 @@ func runConform(ctx context.Context, e *shell.Env, o conformOptions) error {
 			ConnectOptions: o.ConnectOptions(e), Paths: o.Given(), Instance: shell.InstanceName("conform"), CgroupRoot: o.CgroupRoot,
 			Listen: e.Listen, Dial: e.Dial, Procs: e.Procs, Now: e.Now,
 		}
-		results, err := conform.Run(ctx, changes, o.run)
-		if err := errors.Join(err, rows.close()); err != nil {
+		results, err := conform.Run(ctx, o.run)
+		if steps.Stop(); err != nil {
 			return err
 		}
 		return printConform(e, o, client.Connected(), results)
 	})
-}
-
-// interruptedTwice calls do: the first interrupt cancels ctx, after which do removes the pods
-// of the command; the second cancels changes, and pods are left.
-func interruptedTwice(ctx context.Context, e *shell.Env, do func(ctx, changes context.Context) error) error {
-	changes, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	interrupted := make(chan struct{})
-	go func() {
-		select {
-		case <-e.Interrupts:
-		case <-ctx.Done():
-			return
-		}
-		close(interrupted)
-		stop()
-		fmt.Fprintln(e.Errw, "removing the pods of podctl conform; Ctrl-C again leaves them")
-		select {
-		case <-e.Interrupts:
-			giveUp()
-		case <-changes.Done():
-		}
-	}()
-	err := do(ctx, changes)
-	select {
-	case <-interrupted:
-		if changes.Err() != nil {
-			return hint.With(errors.New("interrupted twice: pods are left"), "podctl conform removes them before it begins")
-		}
-		if err == nil || errors.Is(err, context.Canceled) {
-			return shell.ErrInterrupted
-		}
-	default:
-	}
-	return err
 }
 
 // outputTime is what the runtime is given to read what was written last: containerd 1.6 loses

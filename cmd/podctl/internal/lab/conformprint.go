@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
@@ -27,10 +26,12 @@ func printConform(e *shell.Env, o conformOptions, runtime cri.Version, results [
 		if err := printJUnit(e, runtime, results); err != nil {
 			return err
 		}
-	} else if !o.printsRows() {
-		list := conformList()
+	} else {
+		list := output.List{Header: []string{"BEHAVIOUR", "VERDICT", "DETAIL"}, Wide: []string{"SECONDS", "WHAT"}}
 		for _, r := range results {
-			list.Items = append(list.Items, conformItem(r))
+			list.Items = append(list.Items, output.Item{
+				Name: r.Name, Cells: []string{r.Name, verdictText(r), output.OneLine(r.Detail)}, Wide: []string{fmt.Sprintf("%.1f", r.Seconds), r.About}, Data: r,
+			})
 		}
 		if err := o.format.Print(e.Out, list); err != nil {
 			return err
@@ -44,59 +45,6 @@ func printConform(e *shell.Env, o conformOptions, runtime cri.Version, results [
 		return fmt.Errorf("%s deviates: %s", runtime.Name, strings.Join(unexpected, ", "))
 	}
 	return nil
-}
-
-// printsRows reports whether a row is printed as soon as its behaviour has ended.
-func (o conformOptions) printsRows() bool {
-	return !o.junit && o.format.IsTable() && !o.format.IsSorted()
-}
-
-func conformList() output.List {
-	return output.List{Header: []string{"BEHAVIOUR", "VERDICT", "DETAIL"}, Wide: []string{"SECONDS", "WHAT"}}
-}
-
-func conformItem(r conform.Result) output.Item {
-	return output.Item{
-		Name: r.Name, Cells: []string{r.Name, verdictText(r), output.OneLine(r.Detail)}, Wide: []string{fmt.Sprintf("%.1f", r.Seconds), r.About}, Data: r,
-	}
-}
-
-// conformRows prints what runs, and the rows of a table as they come.
-type conformRows struct {
-	steps *shell.Steps
-	list  output.List // the widest rows to expect
-
-	mu   sync.Mutex
-	rows *output.RowStream // nil if the list is printed at the end
-	err  error
-}
-
-func newConformRows(e *shell.Env, o conformOptions) *conformRows {
-	p := &conformRows{steps: shell.StartSteps(e, "conform"), list: conformList()}
-	if o.printsRows() {
-		p.steps.Printed, p.rows = true, o.format.NewRowStream(p.steps.Out())
-		for _, b := range o.run.Behaviours {
-			p.list.Items = append(p.list.Items, conformItem(conform.Result{Name: b.Name, Verdict: conform.Unsupported}))
-		}
-	}
-	return p
-}
-
-// print is safe for concurrent use.
-func (p *conformRows) print(r conform.Result) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.rows != nil && p.err == nil {
-		p.err = p.rows.Print(p.list, []output.Item{conformItem(r)})
-	}
-}
-
-func (p *conformRows) close() error {
-	p.steps.Stop()
-	if p.rows == nil || p.err != nil {
-		return p.err
-	}
-	return p.rows.Close()
 }
 
 func verdictText(r conform.Result) string {
