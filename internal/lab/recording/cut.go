@@ -129,7 +129,7 @@ func (c *cutter) lists(tree any, depth int) (_ any, isList bool) {
 	return tree, isList
 }
 
-// object cuts an object: the longest texts first, then lists and maps with many entries.
+// object cuts an object until it has room: its longest texts, and lists and maps with many entries.
 func (c *cutter) object(tree any) any {
 	fits := sizeOf(tree) <= c.room
 	if fits && !(c.before && isCut(tree)) {
@@ -138,11 +138,8 @@ func (c *cutter) object(tree any) any {
 	if name := nameOf(tree); !slices.Contains(c.cut, name) {
 		c.cut = append(c.cut, name)
 	}
-	for longest := c.room / 4; sizeOf(tree) > c.room && longest >= 64; longest /= 4 {
-		tree = cutTexts(tree, longest)
-	}
-	for most := 256; sizeOf(tree) > c.room && most > 0; most /= 8 {
-		tree = cutEntries(tree, most)
+	for longest, most := c.room/4, 4096; sizeOf(tree) > c.room && most > 0; longest, most = max(longest/4, 64), most/8 {
+		tree = cut(tree, longest, most)
 	}
 	return tree
 }
@@ -166,22 +163,6 @@ func sizeOf(tree any) (n int) {
 	return 5
 }
 
-func cutTexts(tree any, longest int) any {
-	switch tree := tree.(type) {
-	case map[string]any:
-		for key, value := range tree {
-			tree[key] = cutTexts(value, longest)
-		}
-	case []any:
-		for i := range tree {
-			tree[i] = cutTexts(tree[i], longest)
-		}
-	case string:
-		return cutText(tree, longest)
-	}
-	return tree
-}
-
 // cutText returns a text of at most longest bytes, which say how many more there are.
 func cutText(text string, longest int) string {
 	if len(text) <= longest {
@@ -192,7 +173,8 @@ func cutText(text string, longest int) string {
 	return fmt.Sprintf("%s… %d%s", strings.ToValidUTF8(text[:kept], ""), len(text)-kept, cutMark)
 }
 
-func cutEntries(tree any, most int) any {
+// cut cuts texts that are longer, and lists and maps with more entries.
+func cut(tree any, longest, most int) any {
 	switch tree := tree.(type) {
 	case map[string]any:
 		kept := make(map[string]any, min(len(tree), most))
@@ -200,15 +182,17 @@ func cutEntries(tree any, most int) any {
 			// The names of the CRI and of Kubernetes, and their labels, say what the object is.
 			isIdentity := slices.Contains(names, key) || slices.Contains([]string{"metadata", "status", "labels", "spec", "containers"}, key)
 			if isIdentity || len(kept) < most && len(key) <= most*16 {
-				kept[key] = cutEntries(tree[key], most)
+				kept[key] = cut(tree[key], longest, most)
 			}
 		}
 		return kept
 	case []any:
 		for i := range tree[:min(len(tree), most)] {
-			tree[i] = cutEntries(tree[i], most)
+			tree[i] = cut(tree[i], longest, most)
 		}
 		return tree[:min(len(tree), most)]
+	case string:
+		return cutText(tree, longest)
 	}
 	return tree
 }

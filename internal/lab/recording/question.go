@@ -16,7 +16,8 @@ type question struct {
 	narrow func(request, answer []byte) ([]byte, error)
 }
 
-// questions are the calls that are recorded and served, by the CRI's name.
+// questions are the calls that are recorded and served, by the CRI's name. Of filters those are
+// honoured that package cri sends.
 var questions = map[string]*question{
 	"Version":       runtimeQuestion[runtimeapi.VersionRequest, runtimeapi.VersionResponse](nil),
 	"RuntimeConfig": runtimeQuestion[runtimeapi.RuntimeConfigRequest, runtimeapi.RuntimeConfigResponse](nil),
@@ -37,35 +38,14 @@ var questions = map[string]*question{
 		}
 	}),
 	"ListPodSandbox": runtimeQuestion(func(q *runtimeapi.ListPodSandboxRequest, a *runtimeapi.ListPodSandboxResponse) {
-		f := q.GetFilter()
-		a.Items = slices.DeleteFunc(a.Items, func(s *runtimeapi.PodSandbox) bool {
-			return differs(f.GetId(), s.GetId()) || f.GetState() != nil && f.GetState().GetState() != s.GetState() || !selects(f.GetLabelSelector(), s.GetLabels())
-		})
+		a.Items = slices.DeleteFunc(a.Items, func(s *runtimeapi.PodSandbox) bool { return !selects(q.GetFilter().GetLabelSelector(), s.GetLabels()) })
 	}),
 	"ListContainers": runtimeQuestion(func(q *runtimeapi.ListContainersRequest, a *runtimeapi.ListContainersResponse) {
-		f := q.GetFilter()
-		a.Containers = slices.DeleteFunc(a.Containers, func(c *runtimeapi.Container) bool {
-			return differs(f.GetId(), c.GetId()) || differs(f.GetPodSandboxId(), c.GetPodSandboxId()) ||
-				f.GetState() != nil && f.GetState().GetState() != c.GetState() || !selects(f.GetLabelSelector(), c.GetLabels())
-		})
+		a.Containers = slices.DeleteFunc(a.Containers, func(c *runtimeapi.Container) bool { return !selects(q.GetFilter().GetLabelSelector(), c.GetLabels()) })
 	}),
-	"ListContainerStats": runtimeQuestion(func(q *runtimeapi.ListContainerStatsRequest, a *runtimeapi.ListContainerStatsResponse) {
-		f := q.GetFilter()
-		a.Stats = slices.DeleteFunc(a.Stats, func(s *runtimeapi.ContainerStats) bool {
-			return differs(f.GetId(), s.GetAttributes().GetId()) || !selects(f.GetLabelSelector(), s.GetAttributes().GetLabels())
-		})
-	}),
-	"ListPodSandboxStats": runtimeQuestion(func(q *runtimeapi.ListPodSandboxStatsRequest, a *runtimeapi.ListPodSandboxStatsResponse) {
-		f := q.GetFilter()
-		a.Stats = slices.DeleteFunc(a.Stats, func(s *runtimeapi.PodSandboxStats) bool {
-			return differs(f.GetId(), s.GetAttributes().GetId()) || !selects(f.GetLabelSelector(), s.GetAttributes().GetLabels())
-		})
-	}),
-	"ListImages": runtimeQuestion(func(q *runtimeapi.ListImagesRequest, a *runtimeapi.ListImagesResponse) {
-		if name := q.GetFilter().GetImage().GetImage(); name != "" {
-			a.Images = slices.DeleteFunc(a.Images, func(i *runtimeapi.Image) bool { return !isNamed(i, name) })
-		}
-	}),
+	"ListContainerStats":  runtimeQuestion[runtimeapi.ListContainerStatsRequest, runtimeapi.ListContainerStatsResponse](nil),
+	"ListPodSandboxStats": runtimeQuestion[runtimeapi.ListPodSandboxStatsRequest, runtimeapi.ListPodSandboxStatsResponse](nil),
+	"ListImages":          runtimeQuestion[runtimeapi.ListImagesRequest, runtimeapi.ListImagesResponse](nil),
 }
 
 // message is a pointer to a protobuf message of type M.
@@ -106,8 +86,6 @@ func questionByID[Q, A any, PQ message[Q], PA message[A]](id func(PQ) string, na
 		},
 	}
 }
-
-func differs(wanted, is string) bool { return wanted != "" && wanted != is }
 
 func selects(selector, labels map[string]string) bool {
 	for key, value := range selector {
