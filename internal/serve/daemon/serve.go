@@ -86,7 +86,6 @@ func (h nodeHost) state() metrics.State {
 			continue
 		}
 		s.Desired = append(s.Desired, i.Pod)
-		s.Statuses = append(s.Statuses, metrics.PodStatus{Pod: i.Pod, Status: i.Status})
 		if isActive(i) {
 			s.Active = append(s.Active, i.Pod)
 		}

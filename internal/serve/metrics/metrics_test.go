@@ -57,8 +57,6 @@ var kubelets = map[string]struct {
 	"kubelet_preemptions":                               {"counter", "preemption_signal"},
 	"kubelet_admission_rejections_total":                {"counter", "reason"},
 	"kubelet_pod_level_resources_admission_total":       {"counter", "config_mode qos_class"},
-	"kubelet_pod_pending_resizes":                       {"gauge", "priority_bucket reason"},
-	"kubelet_pod_in_progress_resizes":                   {"gauge", ""},
 	"kubelet_pod_deferred_resize_duration_seconds":      {"histogram", "priority_bucket resolution"},
 	"prober_probe_total":                                {"counter", "container namespace pod pod_uid probe_type result"},
 	"prober_probe_duration_seconds":                     {"histogram", "container namespace pod probe_type"},
@@ -151,8 +149,6 @@ func busy() *Metrics {
 	m.SetStateFunc(func() State {
 		return State{
 			Desired: []*v1.Pod{p, podOf("dns", "file")}, Active: []*v1.Pod{p},
-			Statuses: []PodStatus{{p, v1.PodStatus{Conditions: []v1.PodCondition{
-				{Type: v1.PodResizePending, Reason: v1.PodReasonDeferred}, {Type: v1.PodResizeInProgress}}}}},
 			Workers: []worker.Info{
 				{State: worker.State{UID: "web", Phase: worker.Syncing, Active: worker.Work{Pod: p}}},
 				{State: worker.State{UID: "dns", Phase: worker.Finished, Active: worker.Work{Pod: podOf("dns", "file")}}},
@@ -256,8 +252,6 @@ func TestValuesMatchKubelet(t *testing.T) {
 		`kubelet_admission_rejections_total{reason="OutOfcpu"}`:                                                                "1",
 		`kubelet_admission_rejections_total{reason="OutOfExtendedResources"}`:                                                  "1",
 		`kubelet_pod_level_resources_admission_total{config_mode="",qos_class="besteffort"}`:                                   "1",
-		`kubelet_pod_pending_resizes{priority_bucket="normal",reason="deferred"}`:                                              "1",
-		`kubelet_pod_in_progress_resizes`:                                                                                      "1",
 		`kubelet_pod_deferred_resize_duration_seconds_count{priority_bucket="normal",resolution="accepted"}`:                   "1",
 		`kubelet_admission_rejections_total{reason="Other"}`:                                                                   "1",
 		`prober_probe_total{container="c",namespace="",pod="web",pod_uid="web",probe_type="Liveness",result="failed"}`:         "1",

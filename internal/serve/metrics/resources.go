@@ -50,26 +50,6 @@ func (m *Metrics) DeferredResizeEnded(p *v1.Pod, how node.ResizeResolution, wait
 	m.deferred.WithLabelValues(string(how), priorityBucket(p)).Observe(waited.Seconds())
 }
 
-// pendingLabels are those of pod_pending_resizes.
-type pendingLabels struct{ reason, priority string }
-
-// countResizes counts the resizes that wait, and those under way
-// (pkg/kubelet/status/status_manager.go).
-func countResizes(all []PodStatus) (pending map[pendingLabels]int, inProgress int) {
-	pending = map[pendingLabels]int{}
-	for _, s := range all {
-		for _, c := range s.Status.Conditions {
-			switch c.Type {
-			case v1.PodResizePending:
-				pending[pendingLabels{strings.ToLower(c.Reason), priorityBucket(s.Pod)}]++
-			case v1.PodResizeInProgress:
-				inProgress++
-			}
-		}
-	}
-	return pending, inProgress
-}
-
 // priorityBucket returns the kubelet's label for a priority (GetPriorityBucketLabel in
 // pkg/kubelet/metrics/metrics.go).
 func priorityBucket(p *v1.Pod) string {

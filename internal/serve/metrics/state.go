@@ -19,9 +19,7 @@ type State struct {
 	// Desired are the pods that sources want, Active those of them that have
 	// not ended.
 	Desired, Active []*v1.Pod
-	// Statuses are those of the desired pods.
-	Statuses []PodStatus
-	Workers  []worker.Info
+	Workers         []worker.Info
 	// Runtime is what the runtime holds.
 	Runtime []*pod.Pod
 	// PLEG is what the PLEG is doing, Unhinted how many changes came without a
@@ -39,12 +37,6 @@ type State struct {
 	// Connecting: the runtime has not answered since the process started. What it holds
 	// is not known, and has no series.
 	Connecting bool
-}
-
-// PodStatus is a pod with its status.
-type PodStatus struct {
-	Pod    *v1.Pod
-	Status v1.PodStatus
 }
 
 // collector computes the gauges at each scrape. It describes none beforehand.
@@ -157,12 +149,6 @@ func (m samples) managed(s State, now time.Time) {
 			"Number of pods with a worker, by lifecycle, by whether they are desired, orphaned or known to the runtime only, and whether they are static.",
 			float64(n), "lifecycle", w.lifecycle, "config", w.config, "static", w.static)
 	}
-	pending, inProgress := countResizes(s.Statuses)
-	for l, n := range pending {
-		m.gauge("pod_pending_resizes", "Number of resizes that wait, by why (deferred) and the priority of the pod.",
-			float64(n), "reason", l.reason, "priority_bucket", l.priority)
-	}
-	m.gauge("pod_in_progress_resizes", "Number of pods that are being resized.", float64(inProgress))
 	m.subsystem = own
 	operations, late := overdueOperations(s.Workers, now)
 	for op, since := range operations {
