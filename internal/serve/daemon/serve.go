@@ -14,7 +14,6 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/serve/metrics"
 	"github.com/podctl/podctl/internal/serve/survey"
-	"github.com/podctl/podctl/internal/sys/flock"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -75,7 +74,7 @@ func (h nodeHost) state() metrics.State {
 	health, unhealthy := h.PLEG()
 	s := metrics.State{
 		Workers: h.Node.Workers(), Runtime: h.RuntimePods(), PLEG: health, Unhealthy: unhealthy, Unhinted: h.Unhinted(),
-		Calls: h.served.calls.Unanswered(), Locks: flock.Waiting(),
+		Calls: h.served.calls.Unanswered(),
 	}
 	if scanner := h.served.scanner.Load(); scanner != nil {
 		latest := scanner.Latest()

@@ -19,7 +19,6 @@ import (
 	"github.com/podctl/podctl/internal/node/probe"
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/sys/flock"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -80,9 +79,6 @@ var kubelets = map[string]struct {
 	"podctl_runtime_operation_in_flight_seconds":        {"gauge", "operation_type"},
 	"podctl_worker_operation_in_flight_seconds":         {"gauge", "operation_type"},
 	"podctl_pod_grace_overrun_seconds":                  {"gauge", ""},
-	"podctl_lock_wait_in_flight_seconds":                {"gauge", ""},
-	"podctl_lock_waits_total":                           {"counter", ""},
-	"podctl_lock_waits_given_up_total":                  {"counter", ""},
 	"kubelet_started_user_namespaced_pods_total":        {"counter", ""},
 	"kubelet_started_user_namespaced_pods_errors_total": {"counter", ""},
 }
@@ -161,7 +157,6 @@ func busy() *Metrics {
 				Containers: []*pod.Container{{State: pod.Running}, {State: pod.Exited}},
 			}, {Sandboxes: []*pod.Sandbox{{State: pod.Exited}}}},
 			PLEG:     pleg.Health{InFlight: []pleg.Call{{Op: "ListPods", Since: noon.Add(-7 * time.Second)}}, Hints: pleg.HintState{Proved: true}},
-			Locks:    flock.Waits{Oldest: noon.Add(-4 * time.Second), Begun: 3, GivenUp: 1},
 			Unhinted: 2, Calls: map[string]cri.Unanswered{"StopContainer": {Number: 2, Since: noon.Add(-8 * time.Second)}},
 			Unhealthy: errors.New("late"), Survey: &scanned,
 		}
@@ -263,9 +258,6 @@ func TestValuesMatchKubelet(t *testing.T) {
 		`podctl_pleg_call_in_flight_seconds`:                                                                                   "7",
 		`podctl_runtime_operation_in_flight_seconds{operation_type="stop_container"}`:                                          "8",
 		`podctl_worker_operation_in_flight_seconds{operation_type="terminate"}`:                                                "39",
-		`podctl_lock_wait_in_flight_seconds`:                                                                                   "4",
-		`podctl_lock_waits_total`:                                                                                              "3",
-		`podctl_lock_waits_given_up_total`:                                                                                     "1",
 		`kubelet_started_user_namespaced_pods_total`:                                                                           "2",
 		`kubelet_started_user_namespaced_pods_errors_total`:                                                                    "1",
 		`podctl_pod_grace_overrun_seconds`:                                                                                     "10",

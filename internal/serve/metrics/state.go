@@ -10,7 +10,6 @@ import (
 	"github.com/podctl/podctl/internal/pleg"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/serve/survey"
-	"github.com/podctl/podctl/internal/sys/flock"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -32,8 +31,6 @@ type State struct {
 	Calls map[string]cri.Unanswered
 	// Survey is what the last scan found, nil for a process that does not scan.
 	Survey *survey.State
-	// Locks are the waits for locks that other processes may hold.
-	Locks flock.Waits
 	// Connecting: the runtime has not answered since the process started. What it holds
 	// is not known, and has no series.
 	Connecting bool
@@ -156,13 +153,6 @@ func (m samples) managed(s State, now time.Time) {
 			seconds(now, since), "operation_type", op)
 	}
 	m.gauge("pod_grace_overrun_seconds", "Seconds by which the pod that is most overdue has exceeded its grace period; 0 without one.", late.Seconds())
-	waited := 0.0
-	if !s.Locks.Oldest.IsZero() {
-		waited = seconds(now, s.Locks.Oldest)
-	}
-	m.gauge("lock_wait_in_flight_seconds", "Age in seconds of the oldest wait for a lock of cgroups, user id ranges, host ports or claims; 0 without one.", waited)
-	m.counter("lock_waits_total", "Number of waits for a lock.", float64(s.Locks.Begun))
-	m.counter("lock_waits_given_up_total", "Number of waits that ended without the lock: the operation is retried.", float64(s.Locks.GivenUp))
 }
 
 func seconds(now, since time.Time) float64 { return max(0, now.Sub(since).Seconds()) }

@@ -44,10 +44,10 @@ func lock(ctx context.Context, path string, flags int) (unlock func(), err error
 	if err != nil {
 		return nil, &os.PathError{Op: "open lock", Path: path, Err: err}
 	}
-	var waited func(locked bool)
+	var leave func()
 	defer func() {
-		if waited != nil {
-			waited(err == nil)
+		if leave != nil {
+			leave()
 		}
 	}()
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
@@ -59,8 +59,8 @@ func lock(ctx context.Context, path string, flags int) (unlock func(), err error
 			_ = unix.Close(fd) // the error says enough
 			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
 		}
-		if waited == nil {
-			waited = waits.begin(newWait(ctx, path))
+		if leave == nil {
+			leave = Queue(ctx, path)
 		}
 		select {
 		case <-ctx.Done():

@@ -7,18 +7,6 @@ import (
 	"time"
 )
 
-// Waits are the waits for locks of this process.
-type Waits struct {
-	// Oldest is when the oldest one began that has not ended, zero without one.
-	Oldest time.Time
-	// Begun is how many there were, GivenUp how many ended without the lock.
-	Begun, GivenUp uint64
-}
-
-// Waiting returns the waits for locks of this process. A lock that is free is not
-// waited for.
-func Waiting() Waits { return waits.read() }
-
 // waits are those of the process, like the locks.
 var waits register
 
@@ -41,76 +29,40 @@ func For(ctx context.Context, whose string) context.Context {
 
 type forKey struct{}
 
-// Queue records that a goroutine waits behind another one of this process for the
-// lock on path. It is not counted: the other one's wait is. end ends it.
+// Queue records that a goroutine waits for the lock on path, also behind another one of this
+// process. end ends it.
 func Queue(ctx context.Context, path string) (end func()) {
-	w := newWait(ctx, path)
-	waits.put(w, false)
-	return func() { waits.remove(w) }
-}
-
-func newWait(ctx context.Context, path string) *Wait {
 	whose, _ := ctx.Value(forKey{}).(string)
-	return &Wait{For: whose, Path: path, Since: time.Now()}
+	return waits.begin(&Wait{For: whose, Path: path, Since: time.Now()})
 }
 
-// register counts waits.
+// register has the waits that have not ended.
 type register struct {
-	mu     sync.Mutex
-	counts Waits
-	since  map[*Wait]bool // whether the wait is counted
+	mu  sync.Mutex
+	all map[*Wait]bool
 }
 
-// begin counts a wait. The function that it returns ends it.
-func (r *register) begin(w *Wait) (end func(locked bool)) {
-	r.put(w, true)
-	return func(locked bool) {
-		r.remove(w)
+func (r *register) begin(w *Wait) (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[*Wait]bool{}
+	}
+	r.all[w] = true
+	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !locked {
-			r.counts.GivenUp++
-		}
+		delete(r.all, w)
 	}
-}
-
-func (r *register) put(w *Wait, counted bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.since == nil {
-		r.since = map[*Wait]bool{}
-	}
-	r.since[w] = counted
-	if counted {
-		r.counts.Begun++
-	}
-}
-
-func (r *register) remove(w *Wait) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.since, w)
 }
 
 func (r *register) current() []Wait {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []Wait
-	for w := range r.since {
+	for w := range r.all {
 		all = append(all, *w)
 	}
 	slices.SortFunc(all, func(a, b Wait) int { return a.Since.Compare(b.Since) })
 	return all
-}
-
-func (r *register) read() Waits {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	w := r.counts
-	for wait, counted := range r.since {
-		if counted && (w.Oldest.IsZero() || wait.Since.Before(w.Oldest)) {
-			w.Oldest = wait.Since
-		}
-	}
-	return w
 }
