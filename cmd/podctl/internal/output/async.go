@@ -139,15 +139,9 @@ func (a *Async) waitFor(ctx context.Context, is func() bool) {
 
 // Flush waits until everything is written, but no longer than a time.
 func (a *Async) Flush(limit time.Duration) {
-	a.mu.Lock()
-	idle := a.idle
-	a.mu.Unlock()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-idle:
-	case <-timer.C:
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	a.Idle(ctx)
 }
 
 func isClosed(c <-chan struct{}) bool {
