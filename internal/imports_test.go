@@ -53,7 +53,7 @@ var exceptions = []row{
 	{"internal/lab/inject", []string{"internal/lab/relay", "internal/lab/rules", "internal/lab/trace"}, "carries rules out, in a proxy and in the simulated runtime"},
 	{"internal/lab/relay", []string{"internal/sys"}, "passes bytes, and knows gRPC, not the CRI"},
 	{"internal/lab/rules", []string{"internal/lab/relay", "internal/lab/trace", "internal/sys/bounded", "internal/sys/suggest"}, "pure"},
-	{"internal/lab/trace", []string{"internal/lab/relay", "internal/pod"}, "pure"},
+	{"internal/lab/trace", []string{"internal/lab/relay", "internal/pod", "internal/sys/plural"}, "pure"},
 	{"internal/owners/kubelet", []string{"internal/pod", "internal/sys"}, "a kubelet is asked without a runtime"},
 	{"cmd/podctl/internal/cmdline", []string{"internal/sys"}, "the order of flags, suggestions and help"},
 	{"cmd/podctl/internal/output", []string{"internal/fleet", "internal/sys"}, "tables, lists in kubectl's formats, JSON, escaping"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/distribution/reference"
 	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/labels"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -87,13 +88,8 @@ func questionByID[Q, A any, PQ message[Q], PA message[A]](id func(PQ) string, na
 	}
 }
 
-func selects(selector, labels map[string]string) bool {
-	for key, value := range selector {
-		if is, ok := labels[key]; !ok || is != value {
-			return false
-		}
-	}
-	return true
+func selects(selector, of map[string]string) bool {
+	return labels.SelectorFromSet(selector).Matches(labels.Set(of))
 }
 
 // isNamed reports whether an image has a name, digest or id.

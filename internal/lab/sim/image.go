@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distribution/reference"
 	"google.golang.org/grpc/codes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -250,17 +251,11 @@ func (r *Runtime) ImageFsInfo(context.Context, *runtimeapi.ImageFsInfoRequest) (
 
 // normalizeRef gives a name its registry and its tag.
 func normalizeRef(ref string) string {
-	first, _, hasSlash := strings.Cut(ref, "/")
-	switch {
-	case !hasSlash:
-		ref = "docker.io/library/" + ref
-	case !strings.ContainsAny(first, ".:") && first != "localhost":
-		ref = "docker.io/" + ref
+	named, err := reference.ParseDockerRef(ref)
+	if err != nil {
+		return ref
 	}
-	if !strings.Contains(ref, "@") && strings.LastIndex(ref, ":") < strings.LastIndex(ref, "/") {
-		ref += ":latest"
-	}
-	return ref
+	return named.String()
 }
 
 func hexSum(s string) string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/labels"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -229,11 +230,6 @@ func (r *Runtime) ListPodSandbox(_ context.Context, req *runtimeapi.ListPodSandb
 	return resp, nil
 }
 
-func selects(selector, labels map[string]string) bool {
-	for k, v := range selector {
-		if got, ok := labels[k]; !ok || got != v {
-			return false
-		}
-	}
-	return true
+func selects(selector, of map[string]string) bool {
+	return labels.SelectorFromSet(selector).Matches(labels.Set(of))
 }

@@ -7,6 +7,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/plural"
 )
 
 // detail returns the fields that matter of a call and its answer, "" if there are none.
@@ -44,15 +47,15 @@ func detail(request, response proto.Message, secrets bool) string {
 	case *runtimeapi.VersionResponse:
 		add("%s %s", r.GetRuntimeName(), r.GetRuntimeVersion())
 	case *runtimeapi.RunPodSandboxResponse:
-		add("%s", shortID(r.GetPodSandboxId()))
+		add("%s", pod.ShortID(r.GetPodSandboxId()))
 	case *runtimeapi.CreateContainerResponse:
-		add("%s", shortID(r.GetContainerId()))
+		add("%s", pod.ShortID(r.GetContainerId()))
 	case *runtimeapi.ListPodSandboxResponse:
-		add("%s", count(len(r.GetItems()), "sandbox", "sandboxes"))
+		add("%s", plural.Of(len(r.GetItems()), "sandbox"))
 	case *runtimeapi.ListContainersResponse:
-		add("%s", count(len(r.GetContainers()), "container", "containers"))
+		add("%s", plural.Of(len(r.GetContainers()), "container"))
 	case *runtimeapi.ListImagesResponse:
-		add("%s", count(len(r.GetImages()), "image", "images"))
+		add("%s", plural.Of(len(r.GetImages()), "image"))
 	case *runtimeapi.PodSandboxStatusResponse:
 		add("%s", strings.ToLower(strings.TrimPrefix(r.GetStatus().GetState().String(), "SANDBOX_")))
 	case *runtimeapi.ContainerStatusResponse:
@@ -105,11 +108,4 @@ func shortImage(image string) string {
 		return image[:min(len(image), i+len("sha256:")+12)]
 	}
 	return image
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

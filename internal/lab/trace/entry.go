@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podctl/podctl/internal/lab/relay"
+	"github.com/podctl/podctl/internal/sys/plural"
 )
 
 // Entry is one call as it is printed.
@@ -115,7 +116,7 @@ func (t *Tracer) Ended(c *relay.Call) *Entry {
 	e.Target = t.Names.Target(call.request, call.response)
 	e.Detail = detail(call.request, call.response, t.Secrets)
 	if e.Stream {
-		e.Detail = count(e.Responses, "message", "messages")
+		e.Detail = plural.Of(e.Responses, "message")
 	}
 	return e
 }

@@ -27,19 +27,16 @@ func (t Target) String() string {
 	case t.Pod != "" && t.Container != "":
 		return t.Namespace + "/" + t.Pod + "/" + t.Container
 	case t.Pod != "" && t.ContainerID != "":
-		return t.Namespace + "/" + t.Pod + "/" + shortID(t.ContainerID)
+		return t.Namespace + "/" + t.Pod + "/" + pod.ShortID(t.ContainerID)
 	case t.Pod != "":
 		return t.Namespace + "/" + t.Pod
 	case t.ContainerID != "":
-		return shortID(t.ContainerID)
+		return pod.ShortID(t.ContainerID)
 	case t.SandboxID != "":
-		return shortID(t.SandboxID)
+		return pod.ShortID(t.SandboxID)
 	}
 	return t.Image
 }
-
-// shortID returns an id as crictl shows it.
-func shortID(id string) string { return id[:min(len(id), 13)] }
 
 // maxNames bounds the names that are remembered: ids of what is removed stay known.
 const maxNames = 200_000
