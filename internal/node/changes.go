@@ -126,11 +126,11 @@ func (s *eventSender) send(p *v1.Pod, ev event.Event) {
 	if ev.Phase == "" {
 		ev.Phase = s.pods.phaseOf(p.UID)
 	}
-	s.sendRuntime(ev)
+	s.emit(ev)
 }
 
-// sendRuntime sends an event that concerns no pod.
-func (s *eventSender) sendRuntime(ev event.Event) {
+// emit sends an event as it is, of a pod or of none.
+func (s *eventSender) emit(ev event.Event) {
 	ev.Time = time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -172,7 +172,7 @@ func watchLogSpace(ctx context.Context, host Host, events *eventSender, log *slo
 			log.Debug("read free space of the log directory", "err", err)
 		default:
 			if left < logSpaceLeast && !full {
-				events.sendRuntime(event.Event{Reason: event.LogDirectoryFull, Warning: true})
+				events.emit(event.Event{Reason: event.LogDirectoryFull, Warning: true})
 			}
 			full = left < logSpaceLeast
 		}

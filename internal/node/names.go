@@ -76,11 +76,11 @@ func (l *nameLocks) heartbeat() {
 func (l *nameLocks) restore() {
 	restored, err := l.locks.Restore()
 	if restored {
-		l.events.sendRuntime(event.Event{Reason: event.RunDirectoryRestored, Warning: true})
+		l.events.emit(event.Event{Reason: event.RunDirectoryRestored, Warning: true})
 		l.host.RunDirRestored()
 	}
 	if err != nil && !l.lost {
-		l.events.sendRuntime(event.Event{Reason: event.RunDirectoryLost, Warning: true, Failure: &event.Failure{Layer: event.LayerHost, Text: err.Error()}})
+		l.events.emit(event.Event{Reason: event.RunDirectoryLost, Warning: true, Failure: &event.Failure{Layer: event.LayerHost, Text: err.Error()}})
 	}
 	l.lost = err != nil
 }

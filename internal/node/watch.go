@@ -212,9 +212,9 @@ func (r *runtimeWatch) Relisted(took, interval time.Duration, err error) {
 	}
 	switch down := err != nil; {
 	case down && !r.down.Swap(true):
-		r.n.events.sendRuntime(event.Event{Reason: event.RuntimeDown, Warning: true, Failure: &event.Failure{Layer: event.LayerRuntime, Text: err.Error()}})
+		r.n.events.emit(event.Event{Reason: event.RuntimeDown, Warning: true, Failure: &event.Failure{Layer: event.LayerRuntime, Text: err.Error()}})
 	case !down && r.down.Swap(false):
-		r.n.events.sendRuntime(event.Event{Reason: event.RuntimeUp})
+		r.n.events.emit(event.Event{Reason: event.RuntimeUp})
 	}
 }
 

@@ -93,7 +93,7 @@ func (a *Asker) Start(ctx context.Context) *PendingAnswers {
 	return &PendingAnswers{asker: a, q: q, here: func() ([]Process, error) { asking.Wait(); return found, err }}
 }
 
-// Ask is Begin and Answers at once.
+// Ask asks everybody, and waits for the answers.
 func (a *Asker) Ask(ctx context.Context, client *cri.Client, listed []*pod.Pod) (*Answers, error) {
 	return a.Start(ctx).Answers(ctx, client, listed)
 }

@@ -13,7 +13,7 @@
 //	└────────── desired again ───────────┴───────────────────┘──► gone
 //
 // Reconcile compares what is desired with the entries, once for all of them;
-// Step is what one event does to one entry. Look sorts out what the runtime
+// Step is what one event does to one entry. Classify sorts out what the runtime
 // holds, and DecideStart how a pod starts. docs/node.md has the whole table.
 //
 // Nothing here blocks, logs or reads a clock; an Entry holds no channel, func,

@@ -9,7 +9,7 @@
 //
 // Actions, PodStatus, Settle, Finish and Backoff are pure: no clock, no calls.
 // The oracle tests compare them with the kubelet's answers. A Syncer carries
-// plans out against small interfaces (Runtime, Cgroups, Volumes, Events).
+// plans out against small interfaces (Runtime, Cgroups, Volumes, Host).
 // Everything it does may be repeated: after a crash at any point, a fresh status
 // and another Sync lead to the same result.
 //

@@ -7,7 +7,7 @@
 //	                     wait, on hold, done      thresholds ─► Changed, events
 //
 // State is the pure core: the state of one probe of one container, whether it
-// is due (Look), and what a result means (Judge). Around it is a goroutine
+// is due (Next), and what a result means (WithResult). Around it is a goroutine
 // per container and probe, which owns its State and blocks in a probe only, at
 // most for its timeout, three times. A Manager holds the results under one
 // mutex, which is held for no call out of the package: Changed and Events are
