@@ -46,6 +46,18 @@ func TestStartupProbeBlocksOthers(t *testing.T) {
 	})
 }
 
+// A container that was made and not started is known to the kubelet by a probe, whose first look has the pod
+// synced: so the start is tried again.
+func TestFirstLookAtAContainerThatWasNotStarted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.runs("1", false)
+		w.status.ContainerStatuses[0].State = v1.ContainerState{Waiting: &v1.ContainerStateWaiting{Reason: "RunContainerError"}}
+		w.m.Add(podOf(2, 2, 2), false)
+		sleep(5)
+		w.saw("0 changed Readiness", "0 changed Startup")
+	})
+}
+
 func TestFailedLivenessPausesUntilRestart(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.answer = func(context.Context, string) (string, int32, error) { return "sick", 1, nil }

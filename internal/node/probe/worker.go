@@ -69,10 +69,16 @@ func (w *worker) probeIfDue(ctx context.Context) (again bool) {
 	v := viewOf(&status, w.container)
 	v.RanBefore = pod.RanBefore(v.StartedAt, w.m.start)
 	next, verdict := w.state.Next(w.probe, w.spec, v, time.Now())
-	if next.ID != w.state.ID {
+	isNew := next.ID != w.state.ID
+	if isNew {
 		w.failures = 0
 	}
 	w.setState(ctx, next)
+	if isNew && !v.Running && !v.Exited && w.probe != Liveness && ctx.Err() == nil {
+		// The kubelet syncs at the first look at a container (Set in pkg/kubelet/prober/results/results_manager.go):
+		// one that was not started is tried again. Where it runs, that sync would change nothing.
+		w.m.opt.Changed(w.entry.pod, w.probe)
+	}
 	if verdict != Ask {
 		return verdict == Wait
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/podctl/podctl/cmd/podctl/internal/cmdline"
 	"github.com/podctl/podctl/cmd/podctl/internal/output"
 	"github.com/podctl/podctl/cmd/podctl/internal/shell"
+	"github.com/podctl/podctl/internal/cri"
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pods/inspect"
@@ -237,7 +238,7 @@ func (t *top) sample(ctx context.Context, selected []measured) (usage.Snapshot, 
 	if ctx.Err() != nil {
 		return snap, ctx.Err()
 	}
-	if err != nil && len(snap.Containers) > 0 {
+	if err != nil && len(snap.Containers) > 0 && !errors.Is(err, cri.ErrUnavailable) {
 		t.env.WarnOnce(&t.warned, fmt.Errorf("the runtime does not report statistics, only cgroups are read: %w", err))
 		return snap, nil
 	}
