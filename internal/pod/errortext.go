@@ -1,26 +1,27 @@
 package pod
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 var (
-	grpcFrame = regexp.MustCompile(`rpc error: code = \w+ desc = `)
+	grpcFrame = lazyregexp.New(`rpc error: code = \w+ desc = `)
 	// idWord is a word, delimited as runtimes quote, that has an id of 64 digits.
-	idWord = regexp.MustCompile(`[^\s"'\\]*\b[0-9a-f]{64}\b[^\s"'\\]*`)
-	longID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+	idWord = lazyregexp.New(`[^\s"'\\]*\b[0-9a-f]{64}\b[^\s"'\\]*`)
+	longID = lazyregexp.New(`\b[0-9a-f]{64}\b`)
 )
 
 // ErrorText returns the text of an error as people read it: without the frame of gRPC, and with
 // short ids. Ids in paths and digests stay, so that they can be copied.
 func ErrorText(text string) string {
-	return idWord.ReplaceAllStringFunc(grpcFrame.ReplaceAllString(text, ""), func(word string) string {
+	return idWord().ReplaceAllStringFunc(grpcFrame().ReplaceAllString(text, ""), func(word string) string {
 		if strings.ContainsAny(word, "/@") || strings.Contains(word, "sha256:") {
 			return word
 		}
-		return longID.ReplaceAllStringFunc(word, ShortID)
+		return longID().ReplaceAllStringFunc(word, ShortID)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -77,10 +76,14 @@ func withoutMissing(p *v1.Pod, allocatable v1.ResourceList) (*v1.Pod, []v1.Resou
 	return &checked, missing
 }
 
+// deviceClassPrefix begins the names of resources that stand for device classes. The package that
+// has it, k8s.io/api/resource/v1, would be a fiftieth of podctl.
+const deviceClassPrefix = "deviceclass.resource.kubernetes.io/"
+
 // claimed reports whether a device claim stands for the container's request.
 func claimed(p *v1.Pod, container string, name v1.ResourceName) bool {
 	status := p.Status.ExtendedResourceClaimStatus
-	if status == nil || !extended(name) && !strings.HasPrefix(string(name), resourceapi.ResourceDeviceClassPrefix) {
+	if status == nil || !extended(name) && !strings.HasPrefix(string(name), deviceClassPrefix) {
 		return false
 	}
 	return slices.ContainsFunc(status.RequestMappings, func(m v1.ContainerExtendedResourceRequest) bool {

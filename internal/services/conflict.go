@@ -2,17 +2,17 @@ package services
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 
 	"github.com/podctl/podctl/internal/sys/hint"
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 var (
-	tableLine    = regexp.MustCompile(`^table (\S+ \S+) \{`)
-	chainLine    = regexp.MustCompile(`^\s+chain (\S+) \{`)
-	addressInSet = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?\b`)
+	tableLine    = lazyregexp.New(`^table (\S+ \S+) \{`)
+	chainLine    = lazyregexp.New(`^\s+chain (\S+) \{`)
+	addressInSet = lazyregexp.New(`\b\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?\b`)
 )
 
 const clusters = "the Services of a cluster's node are the cluster's; --service-cidr none runs pods beside them"
@@ -44,7 +44,7 @@ func findServer(procs proc.FS, self int) error {
 func findConflict(ruleset string, in netip.Prefix) error {
 	table := ""
 	for line := range strings.Lines(ruleset) {
-		if m := tableLine.FindStringSubmatch(line); m != nil {
+		if m := tableLine().FindStringSubmatch(line); m != nil {
 			table = m[1]
 			if strings.HasSuffix(table, " kube-proxy") {
 				return hint.Errorf(clusters, "a kube-proxy serves Services on this host: nftables has its table %s", table)
@@ -54,10 +54,10 @@ func findConflict(ruleset string, in netip.Prefix) error {
 		if table == "ip "+TableName {
 			continue
 		}
-		if m := chainLine.FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], "KUBE-SERVICES") {
+		if m := chainLine().FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], "KUBE-SERVICES") {
 			return hint.Errorf(clusters, "a kube-proxy serves Services on this host: nftables has its chain %s in the table %s", m[1], table)
 		}
-		for _, text := range addressInSet.FindAllString(line, -1) {
+		for _, text := range addressInSet().FindAllString(line, -1) {
 			if !strings.Contains(text, "/") {
 				text += "/32"
 			}

@@ -15,6 +15,7 @@ import (
 	yamlv2 "sigs.k8s.io/yaml/goyaml.v2"
 
 	"github.com/podctl/podctl/internal/sys/bounded"
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // document is one YAML or JSON document: its value as sigs.k8s.io/yaml reads
@@ -182,16 +183,16 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.message }
 
-var yamlError = regexp.MustCompile(`(?s)^(?:error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)$`)
+var yamlError = lazyregexp.New(`(?s)^(?:error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s+)?(?:line (\d+): )?(.*)$`)
 
-var anchorError = regexp.MustCompile(`anchor '([^']+)'`)
+var anchorError = lazyregexp.New(`anchor '([^']+)'`)
 
 // takeApart splits a YAML error into line and message. Where the error has no
 // line, it is that of the anchor which it is about, or the fallback.
 func (c chunk) takeApart(err error, fallback int) (line int, message string) {
-	match := yamlError.FindStringSubmatch(err.Error())
+	match := yamlError().FindStringSubmatch(err.Error())
 	line, _ = strconv.Atoi(match[1])
-	if anchor := anchorError.FindStringSubmatch(match[2]); anchor != nil && line == 0 {
+	if anchor := anchorError().FindStringSubmatch(match[2]); anchor != nil && line == 0 {
 		mark := regexp.MustCompile(`[*&]` + regexp.QuoteMeta(anchor[1]) + `\b`)
 		if at := mark.FindIndex(c.text); at != nil {
 			line = 1 + bytes.Count(c.text[:at[0]], []byte("\n"))
@@ -235,22 +236,22 @@ func (c chunk) syntax(err error, fallback int) error {
 // which may be a secret: a word that begins with * or & is one to them, but no
 // name to its author.
 var valued = []struct {
-	message       *regexp.Regexp
+	message       func() *regexp.Regexp
 	instead, hint string
 }{
-	{regexp.MustCompile("(?s)^(cannot decode \\S+) `.*` (as a \\S+)$"), "$1 $2", ""},
+	{lazyregexp.New("(?s)^(cannot decode \\S+) `.*` (as a \\S+)$"), "$1 $2", ""},
 	{
-		regexp.MustCompile(`(?s)^unknown anchor '.*' referenced$`), "unknown anchor referenced",
+		lazyregexp.New(`(?s)^unknown anchor '.*' referenced$`), "unknown anchor referenced",
 		"a value that begins with * belongs in quotes",
 	},
-	{regexp.MustCompile(`(?s)^anchor '.*' value contains itself$`), "the value of an anchor contains itself", ""},
-	{regexp.MustCompile(`(?s)^unsupported map key of type: .*$`), "a key must be a scalar", ""},
+	{lazyregexp.New(`(?s)^anchor '.*' value contains itself$`), "the value of an anchor contains itself", ""},
+	{lazyregexp.New(`(?s)^unsupported map key of type: .*$`), "a key must be a scalar", ""},
 }
 
 func withoutValues(message string) (text, hint string) {
 	for _, v := range valued {
-		if v.message.MatchString(message) {
-			return v.message.ReplaceAllString(message, v.instead), v.hint
+		if v.message().MatchString(message) {
+			return v.message().ReplaceAllString(message, v.instead), v.hint
 		}
 	}
 	return message, ""

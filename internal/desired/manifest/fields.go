@@ -1,9 +1,6 @@
 package manifest
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Support is what podctl does with a field that a manifest sets.
 type Support uint8
@@ -45,56 +42,73 @@ type Field struct {
 	emptyAllowed bool
 }
 
+// fieldRows makes rows of a field table. Most commands read no manifest, so that tables are made when
+// they are asked for.
+type fieldRows func() []Field
+
 // table is the whole field table, in the order of the Pod type's parts.
-var table = slices.Concat(metadataFields, podFields,
+var table = concat(metadataFields, podFields,
 	below("spec.containers[]", containerFields),
 	below("spec.initContainers[]", containerFields),
 	below("spec.ephemeralContainers[]", ephemeralFields),
 	below("spec.volumes[]", volumeFields),
 	statusFields)
 
-// below puts rows under a prefix, so that they are written once.
-func below(prefix string, rows []Field) []Field {
-	all := slices.Clone(rows)
-	for i, row := range all {
-		dot := "."
-		if strings.HasPrefix(row.Path, "[") {
-			dot = ""
+func concat(parts ...fieldRows) fieldRows {
+	return func() (all []Field) {
+		for _, part := range parts {
+			all = append(all, part()...)
 		}
-		all[i].Path = prefix + dot + row.Path
+		return all
 	}
-	return all
+}
+
+// below puts rows under a prefix, so that they are written once.
+func below(prefix string, rows fieldRows) fieldRows {
+	return func() []Field {
+		all := rows()
+		for i, row := range all {
+			dot := "."
+			if strings.HasPrefix(row.Path, "[") {
+				dot = ""
+			}
+			all[i].Path = prefix + dot + row.Path
+		}
+		return all
+	}
 }
 
 // honoured, ignored and refused write several rows of one kind.
-func honoured(paths string) []Field { return rows(paths, Field{Support: Honoured}) }
+func honoured(paths string) fieldRows { return rows(paths, Field{Support: Honoured}) }
 
-func ignored(reason, paths string) []Field {
+func ignored(reason, paths string) fieldRows {
 	return rows(paths, Field{Support: Ignored, Reason: reason})
 }
 
 // ignoredReportedAtPods writes rows that are ignored, of which a warning stands at the fields of
 // the pods that lose something by it, if any do.
-func ignoredReportedAtPods(reason, paths string) []Field {
+func ignoredReportedAtPods(reason, paths string) fieldRows {
 	return rows(paths, Field{Support: Ignored, Reason: reason, reportedAtPods: true})
 }
 
-func refused(reason, paths string) []Field {
+func refused(reason, paths string) fieldRows {
 	return rows(paths, Field{Support: Refused, Reason: reason})
 }
 
 // instead writes refused rows with what to write in their place.
-func instead(reason, hint, paths string) []Field {
+func instead(reason, hint, paths string) fieldRows {
 	return rows(paths, Field{Support: Refused, Reason: reason, Hint: hint})
 }
 
-func rows(paths string, like Field) []Field {
-	var all []Field
-	for path := range strings.FieldsSeq(paths) {
-		like.Path = path
-		all = append(all, like)
+func rows(paths string, like Field) fieldRows {
+	return func() (all []Field) {
+		for path := range strings.FieldsSeq(paths) {
+			row := like
+			row.Path = path
+			all = append(all, row)
+		}
+		return all
 	}
-	return all
 }
 
 // branch is the table as a tree: a field, its row if it has one, and the

@@ -12,7 +12,7 @@ const (
 )
 
 // namedMeta are the metadata of everything but pods, without labels and annotations.
-var namedMeta = slices.Concat(
+var namedMeta = concat(
 	honoured(`apiVersion kind metadata.name metadata.namespace`),
 	ignored("metadata.name is set, and names the object", `metadata.generateName`),
 	ignored("only pods have UIDs here", `metadata.uid`),
@@ -22,13 +22,13 @@ var namedMeta = slices.Concat(
 )
 
 // objectMeta are the metadata of everything but pods and volumes.
-var objectMeta = slices.Concat(namedMeta, ignoredReportedAtPods(unread, `metadata.labels metadata.annotations`))
+var objectMeta = concat(namedMeta, ignoredReportedAtPods(unread, `metadata.labels metadata.annotations`))
 
-var configMapFields = slices.Concat(objectMeta,
+var configMapFields = concat(objectMeta,
 	honoured(`data binaryData immutable`),
 )
 
-var secretFields = slices.Concat(objectMeta,
+var secretFields = concat(objectMeta,
 	honoured(`data stringData type immutable`),
 )
 
@@ -37,7 +37,7 @@ const volumeSelectionFields = `selector storageClassName volumeName volumeAttrib
 
 // A claim is bound to one of the declared volumes, or else a directory of its name; what
 // chooses has no effect then, which is said where it is known (objects.go).
-var claimFields = slices.Concat(objectMeta, below("spec", claimSpecFields),
+var claimFields = concat(objectMeta, below("spec", claimSpecFields),
 	below("spec", honoured(`accessModes`)),
 	// Every claim must have it, so a warning would say nothing.
 	below("spec", rows(`resources`, Field{Support: Honoured, Reason: "it chooses among declared volumes; else " + claimIsDirectory + ", and has what room the disk has"})),
@@ -46,13 +46,13 @@ var claimFields = slices.Concat(objectMeta, below("spec", claimSpecFields),
 	ignored("podman reads it, Kubernetes does not", `metadata.annotations[volume.podman.io/*]`),
 )
 
-var claimSpecFields = slices.Concat(
-	[]Field{{Path: "volumeMode", Support: Honoured, Values: []string{"Filesystem"}, Reason: claimIsDirectory}},
+var claimSpecFields = concat(
+	rows("volumeMode", Field{Support: Honoured, Values: []string{"Filesystem"}, Reason: claimIsDirectory}),
 	instead(claimIsDirectory+", and begins empty", "fill it in an init container", `dataSource dataSourceRef`),
 )
 
 // volumeObjectFields are those of a PersistentVolume.
-var volumeObjectFields = slices.Concat(namedMeta,
+var volumeObjectFields = concat(namedMeta,
 	ignoredReportedAtPods(unread, `metadata.annotations`),
 	honoured(`metadata.labels spec.capacity spec.accessModes spec.claimRef spec.storageClassName spec.volumeAttributesClassName spec.volumeMode
 		spec.hostPath spec.local`),
@@ -65,26 +65,26 @@ var volumeObjectFields = slices.Concat(namedMeta,
 	ignored(byServer, `status`),
 )
 
-var storageClassFields = slices.Concat(objectMeta,
+var storageClassFields = concat(objectMeta,
 	rows(`provisioner`, Field{Support: Honoured, Reason: "podctl stands in for it with directories, but not for kubernetes.io/no-provisioner"}),
 	honoured(`metadata.annotations[storageclass.kubernetes.io/is-default-class] metadata.annotations[storageclass.beta.kubernetes.io/is-default-class]`),
 	ignoredReportedAtPods(neverRemoved, `reclaimPolicy`),
 	ignoredReportedAtPods(claimIsDirectory, `volumeBindingMode allowVolumeExpansion parameters mountOptions allowedTopologies`),
 )
 
-var priorityClassFields = slices.Concat(objectMeta,
+var priorityClassFields = concat(objectMeta,
 	honoured(`value globalDefault`),
 	ignoredReportedAtPods(unread, `description`),
 	rows(`preemptionPolicy`, Field{Support: Honoured, Reason: "the pod has it; a kubelet preempts by priority alone"}),
 )
 
-var runtimeClassFields = slices.Concat(objectMeta,
+var runtimeClassFields = concat(objectMeta,
 	rows(`handler`, Field{Support: Honoured, Reason: "--runtime-class maps the class to another one"}),
 	honoured(`overhead`),
 	ignoredReportedAtPods(noScheduler, `scheduling`),
 )
 
-var serviceAccountFields = slices.Concat(objectMeta,
+var serviceAccountFields = concat(objectMeta,
 	honoured(`imagePullSecrets`),
 	rows(`automountServiceAccountToken`, Field{Support: Honoured, Reason: "with false the pods are not missing a token"}),
 	ignoredReportedAtPods(noTokenIssuer, `secrets`),
@@ -97,17 +97,15 @@ const (
 	notFiltered = "podctl does not filter by it"
 )
 
-var serviceFields = slices.Concat(namedMeta,
+var serviceFields = concat(namedMeta,
 	ignoredReportedAtPods(unread, `metadata.labels metadata.annotations`),
 	honoured(`spec.selector spec.clusterIP spec.externalName spec.sessionAffinity spec.sessionAffinityConfig
 		spec.publishNotReadyAddresses spec.internalTrafficPolicy
 		spec.ports[].name spec.ports[].port spec.ports[].targetPort spec.ports[].nodePort`),
 	rows(`spec.type`, Field{Support: Honoured, Reason: "a LoadBalancer is served as a NodePort"}),
-	[]Field{
-		{Path: "spec.ports[].protocol", Support: Honoured, Values: []string{"TCP", "UDP"}, Reason: "podctl serves TCP and UDP"},
-		{Path: "spec.ipFamilies[]", Support: Honoured, Values: []string{"IPv4"}, Reason: oneFamily},
-		{Path: "spec.ipFamilyPolicy", Support: Honoured, Values: []string{"SingleStack", "PreferDualStack"}, Reason: oneFamily},
-	},
+	rows("spec.ports[].protocol", Field{Support: Honoured, Values: []string{"TCP", "UDP"}, Reason: "podctl serves TCP and UDP"}),
+	rows("spec.ipFamilies[]", Field{Support: Honoured, Values: []string{"IPv4"}, Reason: oneFamily}),
+	rows("spec.ipFamilyPolicy", Field{Support: Honoured, Values: []string{"SingleStack", "PreferDualStack"}, Reason: oneFamily}),
 	ignoredReportedAtPods("it only describes the port", `spec.ports[].appProtocol`),
 	ignoredReportedAtPods(oneMachine, `spec.trafficDistribution`),
 	ignoredReportedAtPods("spec.clusterIP counts", `spec.clusterIPs`),
@@ -118,26 +116,26 @@ var serviceFields = slices.Concat(namedMeta,
 	ignored(byServer, `status`),
 )
 
-var endpointSliceFields = slices.Concat(namedMeta,
+var endpointSliceFields = concat(namedMeta,
 	ignoredReportedAtPods(unread, `metadata.annotations`),
 	rows(`metadata.labels`, Field{Support: Honoured, Reason: "kubernetes.io/service-name names the Service"}),
-	[]Field{{Path: "addressType", Support: Honoured, Values: []string{"IPv4"}, Reason: oneFamily}},
+	rows("addressType", Field{Support: Honoured, Values: []string{"IPv4"}, Reason: oneFamily}),
 	honoured(`ports endpoints[].addresses endpoints[].conditions endpoints[].hostname endpoints[].nodeName`),
 	ignoredReportedAtPods(oneMachine, `endpoints[].hints endpoints[].zone endpoints[].deprecatedTopology`),
 	ignoredReportedAtPods("it only names what the endpoint is", `endpoints[].targetRef`),
 )
 
-var limitRangeFields = slices.Concat(objectMeta,
+var limitRangeFields = concat(objectMeta,
 	ignored("podctl applies no LimitRange: containers have the requests and limits that are written", `spec.limits`),
 )
 
-var resourceQuotaFields = slices.Concat(objectMeta,
+var resourceQuotaFields = concat(objectMeta,
 	ignored("podctl enforces no quota: the pods of the namespace run, however many they are", `spec`),
 	ignored(byServer, `status`),
 )
 
 // templateFields are a pod's fields as a workload's template has them.
-var templateFields = slices.Concat(
+var templateFields = concat(
 	honoured(`metadata.labels metadata.annotations`),
 	ignored("the pods are named after the workload", `metadata.name metadata.generateName metadata.namespace metadata.uid`),
 	ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.generation metadata.creationTimestamp
@@ -146,40 +144,36 @@ var templateFields = slices.Concat(
 	startingWith("metadata.annotations[", table), startingWith("spec.", table),
 )
 
-func startingWith(prefix string, rows []Field) []Field {
-	var some []Field
-	for _, row := range rows {
-		if strings.HasPrefix(row.Path, prefix) {
-			some = append(some, row)
-		}
+func startingWith(prefix string, rows fieldRows) fieldRows {
+	return func() []Field {
+		return slices.DeleteFunc(rows(), func(row Field) bool { return !strings.HasPrefix(row.Path, prefix) })
 	}
-	return some
 }
 
 // workloadFields are those of every workload; selectors have to match the
 // template, and select nothing.
-var workloadFields = slices.Concat(objectMeta,
+var workloadFields = concat(objectMeta,
 	honoured(`spec.template spec.selector`),
 	ignored(byServer, `status`),
 )
 
-var deploymentFields = slices.Concat(workloadFields,
+var deploymentFields = concat(workloadFields,
 	honoured(`spec.replicas`),
 	ignored(noControllers, `spec.strategy spec.minReadySeconds spec.revisionHistoryLimit spec.paused spec.progressDeadlineSeconds`),
 )
 
-var replicaSetFields = slices.Concat(workloadFields,
+var replicaSetFields = concat(workloadFields,
 	honoured(`spec.replicas`),
 	ignored(noControllers, `spec.minReadySeconds`),
 )
 
 var replicationControllerFields = replicaSetFields
 
-var daemonSetFields = slices.Concat(workloadFields,
+var daemonSetFields = concat(workloadFields,
 	ignored(noControllers, `spec.updateStrategy spec.minReadySeconds spec.revisionHistoryLimit`),
 )
 
-var statefulSetFields = slices.Concat(workloadFields,
+var statefulSetFields = concat(workloadFields,
 	honoured(`spec.replicas spec.serviceName spec.ordinals`),
 	below("spec.volumeClaimTemplates[]", claimFields),
 	ignored(noControllers, `spec.podManagementPolicy spec.updateStrategy spec.minReadySeconds spec.revisionHistoryLimit
@@ -187,17 +181,17 @@ var statefulSetFields = slices.Concat(workloadFields,
 )
 
 // jobSpecFields are those of a Job's spec, but for its template.
-var jobSpecFields = slices.Concat(
+var jobSpecFields = concat(
 	honoured(`suspend manualSelector completions completionMode activeDeadlineSeconds backoffLimit backoffLimitPerIndex maxFailedIndexes
 		podFailurePolicy successPolicy ttlSecondsAfterFinished podReplacementPolicy`),
 	rows(`parallelism`, Field{Support: Honoured, Reason: "at most 500 pods of a Job run at a time"}),
-	[]Field{{Path: "managedBy", Support: Honoured, Values: []string{"kubernetes.io/job-controller"}, Reason: "no other controller runs Jobs here"}},
+	rows(`managedBy`, Field{Support: Honoured, Values: []string{"kubernetes.io/job-controller"}, Reason: "no other controller runs Jobs here"}),
 	ignored(noScheduler, `scheduling`),
 )
 
-var jobFields = slices.Concat(workloadFields, below("spec", jobSpecFields))
+var jobFields = concat(workloadFields, below("spec", jobSpecFields))
 
-var cronJobFields = slices.Concat(objectMeta,
+var cronJobFields = concat(objectMeta,
 	honoured(`spec.schedule spec.timeZone spec.startingDeadlineSeconds spec.concurrencyPolicy spec.suspend
 		spec.successfulJobsHistoryLimit spec.failedJobsHistoryLimit`),
 	ignoredReportedAtPods("its jobs are named after it, and nothing reads their labels", `spec.jobTemplate.metadata`),

@@ -1,7 +1,5 @@
 package manifest
 
-import "slices"
-
 const (
 	byServer      = "only an API server writes it"
 	noScheduler   = "there is no scheduler: podctl runs the pod here"
@@ -14,7 +12,7 @@ const (
 	gateDisabled = "its feature gate is closed by default: an API server drops it"
 )
 
-var metadataFields = slices.Concat(
+var metadataFields = concat(
 	honoured(`apiVersion kind metadata.name metadata.namespace metadata.uid metadata.generation metadata.labels metadata.annotations
 		metadata.annotations[kubernetes.io/config.source]`),
 	// A generateName without a name is an error of its own (rules.go).
@@ -28,7 +26,7 @@ var metadataFields = slices.Concat(
 		metadata.annotations[bind-mount-options*]`),
 )
 
-var podFields = slices.Concat(
+var podFields = concat(
 	honoured(`spec.restartPolicy spec.imagePullSecrets spec.readinessGates spec.terminationGracePeriodSeconds spec.activeDeadlineSeconds
 		spec.dnsPolicy spec.dnsConfig spec.hostname spec.subdomain spec.setHostnameAsFQDN spec.hostnameOverride spec.hostAliases
 		spec.hostNetwork spec.hostPID spec.hostIPC spec.hostUsers spec.shareProcessNamespace
@@ -39,9 +37,7 @@ var podFields = slices.Concat(
 		spec.securityContext.seccompProfile spec.securityContext.seLinuxOptions
 		spec.securityContext.appArmorProfile spec.securityContext.sysctls`),
 	below("spec.resources.limits", podResourceFields), below("spec.resources.requests", podResourceFields),
-	[]Field{
-		{Path: "spec.os.name", Support: Honoured, Reason: "a pod for another system than Linux is rejected: PodOSNotSupported"},
-	},
+	rows("spec.os.name", Field{Support: Honoured, Reason: "a pod for another system than Linux is rejected: PodOSNotSupported"}),
 	ignored(noScheduler, `spec.nodeName spec.nodeSelector spec.affinity spec.tolerations
 		spec.topologySpreadConstraints spec.schedulerName spec.schedulingGates spec.schedulingGroup spec.preemptionPolicy`),
 	ignoredReportedAtPods("of a declared ServiceAccount the pod has the imagePullSecrets; "+noTokenIssuer, `spec.serviceAccountName spec.serviceAccount`),
@@ -53,7 +49,7 @@ var podFields = slices.Concat(
 	ignored(onlyWindows, `spec.securityContext.windowsOptions`),
 )
 
-var statusFields = slices.Concat(
+var statusFields = concat(
 	ignored("podctl computes the status", `status`),
 	rows(`status.conditions`, Field{Support: Honoured, Reason: "those of others, such as of readiness gates; podctl sets its own"}),
 )
@@ -62,12 +58,9 @@ var statusFields = slices.Concat(
 const tokenField = "projected.sources[].serviceAccountToken"
 
 // volumeFields are the sources of a volume, and its name.
-var volumeFields = slices.Concat(
+var volumeFields = concat(
 	honoured(`name hostPath emptyDir configMap secret downwardAPI projected persistentVolumeClaim image`),
-	[]Field{{
-		Path: tokenField, Support: Refused, Reason: noTokenIssuer,
-		Hint: "--service-account=ignore leaves the token out of the volume, --service-account=FILE puts the token of a file there",
-	}},
+	instead(noTokenIssuer, "--service-account=ignore leaves the token out of the volume, --service-account=FILE puts the token of a file there", tokenField),
 	instead(gateDisabled, "change the directory's mode in an init container", `emptyDir.mode`),
 	instead(gateDisabled, "the files belong to root, and to the group of spec.securityContext.fsGroup", `secret.defaultUser secret.items[].user
 		configMap.defaultUser configMap.items[].user downwardAPI.defaultUser downwardAPI.items[].user projected.defaultUser
@@ -75,7 +68,7 @@ var volumeFields = slices.Concat(
 		projected.sources[].serviceAccountToken.user projected.sources[].clusterTrustBundle.user projected.sources[].podCertificate.user`),
 	instead(noCluster, "put the certificates into a ConfigMap, and project that", `projected.sources[].clusterTrustBundle`),
 	instead(noCluster, "put the key and the certificate into a Secret, and project that", `projected.sources[].podCertificate`),
-	below("ephemeral.volumeClaimTemplate", slices.Concat(
+	below("ephemeral.volumeClaimTemplate", concat(
 		ignoredReportedAtPods(unread, `metadata.labels metadata.annotations`),
 		ignored("the claim is named after the pod and the volume", `metadata.name metadata.generateName metadata.namespace metadata.uid`),
 		ignored(byServer, `metadata.selfLink metadata.resourceVersion metadata.generation metadata.creationTimestamp
@@ -94,7 +87,7 @@ var volumeFields = slices.Concat(
 )
 
 // containerFields are those of a container of either list.
-var containerFields = slices.Concat(
+var containerFields = concat(
 	honoured(`name image imagePullPolicy command args workingDir ports
 		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
 		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef env[].valueFrom.fileKeyRef envFrom
@@ -119,7 +112,7 @@ var containerFields = slices.Concat(
 
 // ephemeralFields are those of an ephemeral container; of the others the API
 // server allows none.
-var ephemeralFields = slices.Concat(
+var ephemeralFields = concat(
 	honoured(`name targetContainerName image imagePullPolicy command args workingDir
 		env[].name env[].value env[].valueFrom.fieldRef env[].valueFrom.resourceFieldRef
 		env[].valueFrom.configMapKeyRef env[].valueFrom.secretKeyRef env[].valueFrom.fileKeyRef envFrom
@@ -136,13 +129,13 @@ var ephemeralFields = slices.Concat(
 )
 
 // containerResourceFields are those of a list of a container's; extended ones are devices.
-var containerResourceFields = slices.Concat(
+var containerResourceFields = concat(
 	honoured(`[cpu] [memory] [ephemeral-storage] [hugepages-*]`),
 	rows(`[*]`, Field{Support: Honoured, Reason: "that many devices of the CDI kind of that name"}),
 )
 
 // podResourceFields are those of a list of the pod's own.
-var podResourceFields = slices.Concat(
+var podResourceFields = concat(
 	honoured(`[cpu] [memory] [hugepages-*]`),
 	refused("a pod as a whole has no limit or request of it: write it in a container", `[ephemeral-storage]`),
 	refused("a pod as a whole has no devices: write it in a container", `[*]`),

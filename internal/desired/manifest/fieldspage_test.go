@@ -48,7 +48,7 @@ their own. A field of no row is unknown, which is an error, too.
 		if k.read != nil {
 			b.WriteString("What its template may have is what a Pod may have: see above.\n\n")
 		}
-		rowsOf(&b, k.fields)
+		rowsOf(&b, k.fields())
 	}
 	return b.String()
 }

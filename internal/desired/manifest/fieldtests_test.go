@@ -79,9 +79,9 @@ func honouredRows() map[string]bool {
 		}
 	}
 	for _, k := range kinds {
-		add(k.name, k.fields)
+		add(k.name, k.fields())
 	}
-	add("Template", templateFields[:2]) // the others are a pod's
+	add("Template", templateFields()[:2]) // the others are a pod's
 	return all
 }
 

@@ -2,9 +2,10 @@ package manifest
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // This file names the files of other programs that are found where manifests are expected,
@@ -20,11 +21,11 @@ var kustomizations = []string{"kustomization.yaml", "kustomization.yml", "Kustom
 // whose manifests are not what is to run.
 func IsKustomization(name string) bool { return slices.Contains(kustomizations, name) }
 
-var plainPath = regexp.MustCompile(`^[\w./][\w./+@-]*$`)
+var plainPath = lazyregexp.New(`^[\w./][\w./+@-]*$`)
 
 // dirOf returns the directory of a file as a shell reads it, or a word for it.
 func dirOf(file string) string {
-	if dir := filepath.Dir(file); plainPath.MatchString(dir) && file != "stdin" {
+	if dir := filepath.Dir(file); plainPath().MatchString(dir) && file != "stdin" {
 		return dir
 	}
 	return "DIR"
@@ -32,7 +33,7 @@ func dirOf(file string) string {
 
 // fileOf returns a file as a shell reads it, or a word for it.
 func fileOf(file string) string {
-	if plainPath.MatchString(file) && file != "stdin" {
+	if plainPath().MatchString(file) && file != "stdin" {
 		return file
 	}
 	return "FILE"
@@ -92,16 +93,16 @@ func foreignValue(value any) *foreign {
 }
 
 var (
-	unitSection = regexp.MustCompile(`(?m)^\[(Unit|Service|Install|Container|Pod|Kube|Volume|Network|Image|Build|Timer|Socket)\][ \t\r]*$`)
-	dockerfile  = regexp.MustCompile(`(?m)\A(?:#.*\n|\s*\n|ARG .*\n)*FROM \S+`)
+	unitSection = lazyregexp.New(`(?m)^\[(Unit|Service|Install|Container|Pod|Kube|Volume|Network|Image|Build|Timer|Socket)\][ \t\r]*$`)
+	dockerfile  = lazyregexp.New(`(?m)\A(?:#.*\n|\s*\n|ARG .*\n)*FROM \S+`)
 )
 
 // foreignText returns what a text is that YAML cannot read, nil if it is not known.
 func foreignText(text []byte) *foreign {
 	switch {
-	case unitSection.Match(text):
+	case unitSection().Match(text):
 		return &foreign{"a unit of systemd, or a quadlet of podman", "podman kube generate NAME | podctl run - of a container that runs; or the file that Yaml= names"}
-	case dockerfile.Match(text):
+	case dockerfile().Match(text):
 		return foreignValue("FROM ")
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // This file has the hints for what looks like a manifest and is none: text that was copied
@@ -96,7 +98,7 @@ func misplacedInvisible(text []byte) (line int, message string) {
 		if what := firstInvisible(string(indent)); what != "" && len(indent) < len(l) {
 			return i + 1, what + inIndentation
 		}
-		if match := afterMark.FindSubmatch(l); match != nil {
+		if match := afterMark().FindSubmatch(l); match != nil {
 			if what := firstInvisible(string(match[1])); what != "" {
 				return i + 1, what + " where YAML needs a space"
 			}
@@ -106,24 +108,24 @@ func misplacedInvisible(text []byte) (line int, message string) {
 }
 
 // afterMark finds the character after the dash of an item, or after that of a key.
-var afterMark = regexp.MustCompile(`^ *(?:- *)*(?:-|[\w./-]+:)([^ \w])`)
+var afterMark = lazyregexp.New(`^ *(?:- *)*(?:-|[\w./-]+:)([^ \w])`)
 
 // templates are the marks of templates that were not filled in, the certain ones first.
 var templates = []struct {
-	mark *regexp.Regexp
+	mark func() *regexp.Regexp
 	hint string
 }{
-	{regexp.MustCompile(`\{%`), "this is a Jinja template, as of Ansible: render it first"},
-	{regexp.MustCompile(`\{\{[^}]*(\.Values|\.Release|\.Chart|include |tpl |toYaml)`), "this is a template of a Helm chart: helm template CHART | podctl run -"},
-	{regexp.MustCompile(`\{\{|\[\[`), "this is a template, not a manifest: render it first"},
-	{regexp.MustCompile(`\$\{?[A-Za-z_]`), "this is a variable of a template: fill it in first, as envsubst < FILE | podctl run - does"},
-	{regexp.MustCompile(`@[A-Za-z_][\w.-]*@|%[A-Za-z_]\w*%|<[A-Za-z][^<>]*>|__[A-Z][A-Z_]*__`), "this is the placeholder of a template: write a value in its place"},
+	{lazyregexp.New(`\{%`), "this is a Jinja template, as of Ansible: render it first"},
+	{lazyregexp.New(`\{\{[^}]*(\.Values|\.Release|\.Chart|include |tpl |toYaml)`), "this is a template of a Helm chart: helm template CHART | podctl run -"},
+	{lazyregexp.New(`\{\{|\[\[`), "this is a template, not a manifest: render it first"},
+	{lazyregexp.New(`\$\{?[A-Za-z_]`), "this is a variable of a template: fill it in first, as envsubst < FILE | podctl run - does"},
+	{lazyregexp.New(`@[A-Za-z_][\w.-]*@|%[A-Za-z_]\w*%|<[A-Za-z][^<>]*>|__[A-Z][A-Z_]*__`), "this is the placeholder of a template: write a value in its place"},
 }
 
 // templateHint says what a text with the marks of a template is, "" if it has none.
 func templateHint(text string) string {
 	for _, t := range templates {
-		if t.mark.MatchString(text) {
+		if t.mark().MatchString(text) {
 			return t.hint
 		}
 	}
@@ -132,16 +134,16 @@ func templateHint(text string) string {
 
 var (
 	// unfilled matches what is nothing but a placeholder.
-	unfilled = regexp.MustCompile(`^(\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|@[A-Za-z_][\w.-]*@|%[A-Za-z_]\w*%|<[A-Za-z][\w .-]*>|__[A-Z][A-Z_]*__|\{\{[^{}]*\}\}|\[\[[^][]*\]\])$`)
+	unfilled = lazyregexp.New(`^(\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|@[A-Za-z_][\w.-]*@|%[A-Za-z_]\w*%|<[A-Za-z][\w .-]*>|__[A-Z][A-Z_]*__|\{\{[^{}]*\}\}|\[\[[^][]*\]\])$`)
 	// unquoted matches a placeholder at the beginning of a value, where YAML cannot read it.
-	unquoted = regexp.MustCompile(`(?:[:,[{-]\s+|\[)(@\w+@|%\w+%|\$\{\w+\})`)
+	unquoted = lazyregexp.New(`(?:[:,[{-]\s+|\[)(@\w+@|%\w+%|\$\{\w+\})`)
 )
 
 // isUnfilled reports whether a value is nothing but a placeholder. YAML reads [[ x ]] as lists.
 func isUnfilled(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return unfilled.MatchString(v)
+		return unfilled().MatchString(v)
 	case []any:
 		if len(v) == 1 {
 			inner, nested := v[0].([]any)
@@ -155,7 +157,7 @@ func isUnfilled(v any) bool {
 func syntaxHint(text []byte, line int) string {
 	all := withoutComments(text)
 	for _, t := range templates[:3] {
-		if mark := t.mark.FindString(all); strings.HasPrefix(mark, "{") { // [[ may be lists
+		if mark := t.mark().FindString(all); strings.HasPrefix(mark, "{") { // [[ may be lists
 			return t.hint
 		}
 	}
@@ -163,7 +165,7 @@ func syntaxHint(text []byte, line int) string {
 		if line--; line > 0 {
 			continue
 		}
-		if found := unquoted.FindSubmatch(l); found != nil {
+		if found := unquoted().FindSubmatch(l); found != nil {
 			return templateHint(string(found[1]))
 		}
 		break

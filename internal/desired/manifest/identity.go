@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // canonical returns a pod's document: what was read, with the kind and the
@@ -146,4 +146,4 @@ func hashUID(document []byte) types.UID {
 
 // safeUID: a UID is part of paths, of cgroup names and of systemd unit names,
 // where only letters, digits and dashes mean themselves.
-var safeUID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+var safeUID = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)

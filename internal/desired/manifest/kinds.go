@@ -27,7 +27,7 @@ type kind struct {
 	// grown when it is asked for first: most commands read no manifest, and most
 	// manifests are of one kind.
 	t      reflect.Type
-	fields []Field
+	fields fieldRows
 	tree   func() *branch
 	// load reads one document of it.
 	load func(l *loader, b *builder, k *kind, doc map[string]any)
@@ -66,24 +66,24 @@ func init() {
 	}
 }
 
-func grown(fields []Field) func() *branch {
-	return sync.OnceValue(func() *branch { return buildTree(fields) })
+func grown(fields fieldRows) func() *branch {
+	return sync.OnceValue(func() *branch { return buildTree(fields()) })
 }
 
-func objectKind(version, name string, t reflect.Type, fields []Field) *kind {
+func objectKind(version, name string, t reflect.Type, fields fieldRows) *kind {
 	return &kind{version: version, name: name, t: t, fields: fields, tree: grown(fields), load: (*loader).object}
 }
 
-func clusterKind(version, name string, t reflect.Type, fields []Field) *kind {
+func clusterKind(version, name string, t reflect.Type, fields fieldRows) *kind {
 	k := objectKind(version, name, t, fields)
 	k.clusterWide = true
 	return k
 }
 
-func workloadKind[T any](version, name string, fields []Field, read func(*T, types.UID) (*workload, error)) *kind {
+func workloadKind[T any](version, name string, fields fieldRows, read func(*T, types.UID) (*workload, error)) *kind {
 	return &kind{
 		version: version, name: name, t: reflect.TypeFor[T](), fields: fields,
-		tree: sync.OnceValue(func() *branch { return buildTree(slices.Concat(fields, below(templatePath(name), templateFields))) }),
+		tree: sync.OnceValue(func() *branch { return buildTree(concat(fields, below(templatePath(name), templateFields))()) }),
 		load: (*loader).workload,
 		read: func(data []byte, uid types.UID) (*workload, error) {
 			o := new(T)

@@ -56,7 +56,7 @@ func checkRules(p *v1.Pod, report func(field, message, hint string)) {
 	if p.Name == "" && p.GenerateName != "" {
 		report("metadata.generateName", "there is no API server to make names", "set metadata.name")
 	}
-	if p.UID != "" && !safeUID.MatchString(string(p.UID)) {
+	if p.UID != "" && !safeUID().MatchString(string(p.UID)) {
 		report("metadata.uid", fmt.Sprintf("Invalid value: %q: it becomes part of paths and cgroup names: up to 63 letters, digits and dashes, no dash at either end", p.UID),
 			"leave it out, and podctl makes one from the manifest")
 	}

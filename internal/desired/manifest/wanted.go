@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // What a message says that a field wants.
@@ -67,8 +68,8 @@ func valueHint(field, text, wanted string) string {
 }
 
 var (
-	published = regexp.MustCompile(`^(?:[\d.]+:)?(\d+):(\d+)(?:/\w+)?$`)
-	protocol  = regexp.MustCompile(`^(\d+)/(?i:(tcp|udp|sctp))$`)
+	published = lazyregexp.New(`^(?:[\d.]+:)?(\d+):(\d+)(?:/\w+)?$`)
+	protocol  = lazyregexp.New(`^(\d+)/(?i:(tcp|udp|sctp))$`)
 )
 
 // integerHint is valueHint for a whole number: one in quotes, a duration, a port as containers
@@ -84,9 +85,9 @@ func integerHint(field, text string) string {
 			return fmt.Sprintf("write %d: the field has seconds, and whole ones", int64(math.Ceil(d.Seconds())))
 		}
 	case strings.HasSuffix(lower, "port"):
-		if m := published.FindStringSubmatch(text); m != nil {
+		if m := published().FindStringSubmatch(text); m != nil {
 			return fmt.Sprintf("write containerPort: %s and hostPort: %s", m[2], m[1])
-		} else if m := protocol.FindStringSubmatch(text); m != nil {
+		} else if m := protocol().FindStringSubmatch(text); m != nil {
 			return fmt.Sprintf("write %s, and protocol: %s beside it", m[1], strings.ToUpper(m[2]))
 		}
 	case strings.HasSuffix(lower, "user"), strings.HasSuffix(lower, "group"):
@@ -95,14 +96,14 @@ func integerHint(field, text string) string {
 	return ""
 }
 
-var durationUnit = regexp.MustCompile(`^([0-9.,]+) ?(ms|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hour|hours|d|day|days)$`)
+var durationUnit = lazyregexp.New(`^([0-9.,]+) ?(ms|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hour|hours|d|day|days)$`)
 
 // durationOf reads a duration as people write it: 30s, 1h30m, 5 min, 2d.
 func durationOf(text string) (time.Duration, bool) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d, d >= 0
 	}
-	m := durationUnit.FindStringSubmatch(strings.ToLower(text))
+	m := durationUnit().FindStringSubmatch(strings.ToLower(text))
 	if m == nil {
 		return 0, false
 	}
@@ -118,12 +119,12 @@ func durationOf(text string) (time.Duration, bool) {
 var quantityType = reflect.TypeFor[resource.Quantity]()
 
 // quantityWord is a number, with a comma or a point, and a unit.
-var quantityWord = regexp.MustCompile(`^([+-]?[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+) *([a-z]*)$`)
+var quantityWord = lazyregexp.New(`^([+-]?[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+) *([a-z]*)$`)
 
 // quantityHint says how a quantity is written that people write in another way: 128MB, 1 GB,
 // 512 Mi, 0,5, 2 cores.
 func quantityHint(text string) string {
-	m := quantityWord.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
+	m := quantityWord().FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if m == nil {
 		return ""
 	}
@@ -162,11 +163,11 @@ func isQuantity(text string) bool {
 const maxQuantity = 128
 
 // hugeExponent is a decimal exponent of more than three digits, leading zeros apart.
-var hugeExponent = regexp.MustCompile(`[eE][-+]?0*[1-9][0-9]{3}`)
+var hugeExponent = lazyregexp.New(`[eE][-+]?0*[1-9][0-9]{3}`)
 
 // isBoundedQuantity reports whether a quantity can be parsed in little time and memory.
 // The parser of Kubernetes computes the power of ten of an exponent, and rounds all
 // digits: 1e999999999 takes it hours.
 func isBoundedQuantity(data []byte) bool {
-	return len(data) <= maxQuantity && !hugeExponent.Match(data)
+	return len(data) <= maxQuantity && !hugeExponent().Match(data)
 }

@@ -3,13 +3,14 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // YAML 1.1, which every Kubernetes program reads, gives meanings to plain
@@ -17,16 +18,16 @@ import (
 // number. This file finds them and says what to write instead.
 
 var (
-	plainWord = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_./-]*|[1-9][0-9]{0,17})$`) // is what it looks like, if not among words
+	plainWord = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_./-]*|[1-9][0-9]{0,17})$`) // is what it looks like, if not among words
 	words11   = strings.Fields("y Y yes Yes YES on On ON n N no No NO off Off OFF")
 	words     = append(strings.Fields("true True TRUE false False FALSE null Null NULL"), words11...)
-	octal     = regexp.MustCompile(`^[-+]?0[0-7]+$`)
+	octal     = lazyregexp.New(`^[-+]?0[0-7]+$`)
 )
 
 // keyOf returns the key that the values have this key's entry under.
 func keyOf(n *yamlv3.Node) string {
 	n = deref(n)
-	if n.Kind != yamlv3.ScalarNode || !isPlain(n) || (plainWord.MatchString(n.Value) && !slices.Contains(words, n.Value)) {
+	if n.Kind != yamlv3.ScalarNode || !isPlain(n) || (plainWord().MatchString(n.Value) && !slices.Contains(words, n.Value)) {
 		return n.Value
 	}
 	data, err := yaml.YAMLToJSON([]byte(n.Value + ": 0"))
@@ -68,7 +69,7 @@ func octalInteger(v json.Number, n *yamlv3.Node) (message, hint string, surprise
 		return "", "", false
 	}
 	n = deref(n)
-	if !isPlain(n) || !octal.MatchString(n.Value) || v.String() == n.Value {
+	if !isPlain(n) || !octal().MatchString(n.Value) || v.String() == n.Value {
 		return "", "", false
 	}
 	return fmt.Sprintf("`%s` is octal in YAML 1.1: %s", n.Value, v),

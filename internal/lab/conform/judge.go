@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // Verdict is what becomes of a behaviour.
@@ -153,11 +155,11 @@ func contains(in, value any) bool {
 }
 
 // steps are those of a path: a.b[c.d][0].length.
-var steps = regexp.MustCompile(`[^.\[\]]+|\[[^\]]*\]`)
+var steps = lazyregexp.New(`[^.\[\]]+|\[[^\]]*\]`)
 
 // at returns what is at a path, nil if there is nothing.
 func at(view any, path string) any {
-	for _, step := range steps.FindAllString(path, -1) {
+	for _, step := range steps().FindAllString(path, -1) {
 		step = strings.Trim(step, "[]")
 		switch value := view.(type) {
 		case map[string]any:

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/podctl/podctl/internal/sys/bounded"
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
@@ -38,7 +38,7 @@ const (
 )
 
 // namespaceLink matches where the links are that are recorded point to.
-var namespaceLink = regexp.MustCompile(`^[a-z_]{1,32}:\[\d{1,20}\]$`)
+var namespaceLink = lazyregexp.New(`^[a-z_]{1,32}:\[\d{1,20}\]$`)
 
 // ReadProcesses returns what /proc says of all processes, and of the mounts that one of them
 // sees. Command lines are those of runtimes and of what is between them and containers. The error
@@ -183,7 +183,7 @@ func (f File) check() error {
 	switch {
 	case len(f.Path) > 4096 || !filepath.IsLocal(f.Path) || filepath.Clean(f.Path) != f.Path || strings.ContainsRune(f.Path, 0) || top != procDir && top != cgroupDir || top == f.Path:
 		return fmt.Errorf("file %.60q is not one of /proc or of cgroups", f.Path)
-	case f.Link != "" && !namespaceLink.MatchString(f.Link):
+	case f.Link != "" && !namespaceLink().MatchString(f.Link):
 		return fmt.Errorf("link %.60q does not lead to a namespace", f.Path)
 	case len(f.Text) > maxMounts:
 		return fmt.Errorf("file %.60q is larger than %d MiB", f.Path, maxMounts>>20)

@@ -2,12 +2,13 @@ package admission
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/component-helpers/node/util/sysctl"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // Sysctls are the kernel parameters that pods may set. The zero value allows
@@ -38,7 +39,7 @@ var safeSysctls = []struct{ name, kernel string }{
 
 // sysctlPattern is a sysctl's name with dots or slashes, or a prefix of one
 // followed by a star (pkg/apis/policy/validation/validation.go).
-var sysctlPattern = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$`)
+var sysctlPattern = lazyregexp.New(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$`)
 
 // maxSysctl is the longest name (pkg/apis/core/validation/validation.go).
 const maxSysctl = 253
@@ -65,7 +66,7 @@ func NewSysctls(kernel string, unsafe []string) (Sysctls, error) {
 }
 
 func (s Sysctls) allow(pattern string) error {
-	if len(pattern) > maxSysctl || !sysctlPattern.MatchString(pattern) {
+	if len(pattern) > maxSysctl || !sysctlPattern().MatchString(pattern) {
 		return fmt.Errorf("allow sysctl %q: neither the name of a sysctl nor a prefix of one followed by *", pattern)
 	}
 	namespace, name, prefix := sysctl.GetNamespace(pattern)

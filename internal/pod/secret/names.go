@@ -1,12 +1,12 @@
 package secret
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 var (
@@ -29,17 +29,11 @@ var (
 		"enabled", "uri", "url", "endpoint", "namespace", "policy", "secrets",
 	}
 	// openVariable matches names of variables that runtimes and the kubelet set.
-	openVariable = lazily(`^(?:PATH|HOME|HOSTNAME|USER|TERM|LANG|TZ|KUBERNETES_.*|[A-Z0-9_]+_(?:SERVICE_(?:HOST|PORT.*)|PORT_\d+_(?:TCP|UDP).*))$`)
+	openVariable = lazyregexp.New(`^(?:PATH|HOME|HOSTNAME|USER|TERM|LANG|TZ|KUBERNETES_.*|[A-Z0-9_]+_(?:SERVICE_(?:HOST|PORT.*)|PORT_\d+_(?:TCP|UDP).*))$`)
 )
 
 // words have a part of each name that secretKey matches, in lower case.
 var words = []string{"pass", "pwd", "psk", "secret", "token", "cred", "cookie", "key", "auth", "sig", "dsn", "pw", "pat", "otp", "salt", "jwt", "hmac", "connection", "webhook"}
-
-// lazily compiles an expression when it is first used: the start of every other command would be
-// slower by all of them.
-func lazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
 
 // isSecretKey reports whether a setting of the name holds a secret.
 func isSecretKey(name string) bool {

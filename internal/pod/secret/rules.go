@@ -3,6 +3,8 @@ package secret
 import (
 	"slices"
 	"strings"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // Masked is what was masked by one rule.
@@ -49,7 +51,7 @@ var rules = []rule{
 // replace is a rule that masks what an expression matches. It begins with a literal: searching for
 // anything else takes seconds.
 func replace(expression string) func(string) (string, int) {
-	match := lazily(expression)
+	match := lazyregexp.New(expression)
 	return func(text string) (string, int) {
 		if !strings.Contains(text, "-----BEGIN") && !strings.Contains(text, "eyJ") && !strings.Contains(text, "Private-Lines") && !strings.Contains(text, "AGE-SECRET") {
 			return text, 0

@@ -1,21 +1,25 @@
 package secret
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
+)
 
 var (
 	// headerKey matches names of HTTP headers, which stand anywhere in a line of a log;
 	// passwordKey those that are no other word in a sentence.
-	headerKey   = lazily(`(?i)^(?:x-.*|(?:proxy-)?authorization|(?:set-)?cookie)$`)
-	passwordKey = lazily(`(?i)passw|passphrase`)
+	headerKey   = lazyregexp.New(`(?i)^(?:x-.*|(?:proxy-)?authorization|(?:set-)?cookie)$`)
+	passwordKey = lazyregexp.New(`(?i)passw|passphrase`)
 	// environmentKey matches names of variables of an environment, whose values have any character.
-	environmentKey = lazily(`^[A-Z][A-Z0-9_]*$`)
+	environmentKey = lazyregexp.New(`^[A-Z][A-Z0-9_]*$`)
 	// valueAfter matches what is between the name of a variable and its value, where both are
 	// values: {"name": "TOKEN", "value": "x"}, in YAML, and as Go prints a KeyValue of the CRI.
-	valueAfter = lazily(`^(?:,\s*|\n\s*)\\*"?[vV]alue\\*"?:[ \t]*`)
+	valueAfter = lazyregexp.New(`^(?:,\s*|\n\s*)\\*"?[vV]alue\\*"?:[ \t]*`)
 	// openValue matches values that are not secret, and numbers of tokens.
-	openValue = lazily(`(?i)^(?:[^=]*=(?:true|false|null|\**)|.*tokens=[\d.]+)$`)
+	openValue = lazyregexp.New(`(?i)^(?:[^=]*=(?:true|false|null|\**)|.*tokens=[\d.]+)$`)
 	// word matches what stands after Basic and Bearer in a sentence or a challenge.
-	word = lazily(`^[A-Za-z][a-z]*=?$`)
+	word = lazyregexp.New(`^[A-Za-z][a-z]*=?$`)
 )
 
 const (

@@ -72,7 +72,7 @@ func (s *scan) readBundles() {
 func (s *scan) readStorage() {
 	for dir := range s.storage {
 		for _, id := range s.unlistedIn(dir) {
-			if _, known := s.bundles[id]; known || containerID.FindString(id) != id {
+			if _, known := s.bundles[id]; known || containerID().FindString(id) != id {
 				continue
 			}
 			b := bundle{dir: filepath.Join(dir, id, "userdata")} // its shm is mounted before it is written

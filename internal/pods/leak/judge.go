@@ -183,7 +183,7 @@ func (j *judge) occupied(things []Thing) bool {
 // network, of an id of the form of its own of which nothing else is known. A program that does
 // not keep the CNI cache may have taken them.
 func (j *judge) assumption(id string, things []Thing) string {
-	if j.Other != "" || containerID.FindString(id) != id || j.Traces[id] != (Trace{}) {
+	if j.Other != "" || containerID().FindString(id) != id || j.Traces[id] != (Trace{}) {
 		return ""
 	}
 	var network string

@@ -192,7 +192,7 @@ func (j *judge) claimByAddress() {
 			}
 		}
 		for id := range ids {
-			if t := j.Traces[id]; len(ids) == 1 && !j.Listed[id] && containerID.FindString(id) == id && t.NetworkNamespace == "" {
+			if t := j.Traces[id]; len(ids) == 1 && !j.Listed[id] && containerID().FindString(id) == id && t.NetworkNamespace == "" {
 				j.Traces[id] = t.merge(Trace{NetworkNamespace: path})
 			}
 		}

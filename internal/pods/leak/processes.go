@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +15,12 @@ import (
 
 	"github.com/podctl/podctl/internal/node/cgroup"
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 	"github.com/podctl/podctl/internal/sys/proc"
 )
 
 // containerID is an id in the arguments of a program.
-var containerID = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+var containerID = lazyregexp.New(`\b[0-9a-f]{64}\b`)
 
 // readProcesses finds shims, programs that work on a container now, and other runtimes.
 func (s *scan) readProcesses() {
@@ -55,7 +55,7 @@ func (s *scan) readProcesses() {
 		case name == "conmon":
 			s.readMonitor(p, proc.Flags(args[1:]))
 		case proc.IsOCIRuntime(name):
-			for _, id := range containerID.FindAllString(strings.Join(args, " "), -1) {
+			for _, id := range containerID().FindAllString(strings.Join(args, " "), -1) {
 				s.trace(id, Trace{Busy: name + " (pid " + strconv.Itoa(pid) + ")"})
 			}
 		case pid != s.Runtime.PID && !slices.Contains(supervisors, pid) && (slices.Contains(runtimes, name) || slices.Contains(runtimes, p.Comm)):
@@ -121,7 +121,7 @@ func (s *scan) readMonitor(p proc.Process, flags map[string]string) {
 	}
 	s.bundles[id] = bundle{dir, s.readBundle(id, dir, evidence)}
 	// A sandbox has a bundle beside its containers, and may have no process.
-	if sandbox := s.Traces[id].Sandbox; containerID.MatchString(sandbox) && !s.listed[sandbox] {
+	if sandbox := s.Traces[id].Sandbox; containerID().MatchString(sandbox) && !s.listed[sandbox] {
 		dir := filepath.Join(filepath.Dir(filepath.Dir(dir)), sandbox, filepath.Base(dir))
 		s.bundles[sandbox] = bundle{dir, s.readBundle(sandbox, dir, evidence)}
 	}

@@ -1,11 +1,11 @@
 package why
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // Meaning is what an error text implies.
@@ -111,11 +111,11 @@ func (p *phrase) step() Step {
 }
 
 // imageName is how errors name an image.
-var imageName = regexp.MustCompile(`(?:image|reference) [\\"]*([\w./:@-]+)`)
+var imageName = lazyregexp.New(`(?:image|reference) [\\"]*([\w./:@-]+)`)
 
 // imageIn returns the image that an error names, "" if it names none that can stand on a command line.
 func imageIn(text string) string {
-	m := imageName.FindStringSubmatch(text[:min(len(text), maxPhrase)])
+	m := imageName().FindStringSubmatch(text[:min(len(text), maxPhrase)])
 	if m == nil {
 		return ""
 	}
@@ -132,11 +132,11 @@ func imageIn(text string) string {
 
 // reserved is what containerd and CRI-O say of a name that another sandbox or container has. In
 // a kubelet's log it is quoted again.
-var reserved = regexp.MustCompile(`name [\\"]*([^\\"\s]+)[\\"]* is reserved for [\\"]*([0-9a-f]{8,64})`)
+var reserved = lazyregexp.New(`name [\\"]*([^\\"\s]+)[\\"]* is reserved for [\\"]*([0-9a-f]{8,64})`)
 
 // ReservedFor returns the id that has the name, and the name; "" if the text is not about one.
 func ReservedFor(text string) (id, name string) {
-	m := reserved.FindStringSubmatch(text)
+	m := reserved().FindStringSubmatch(text)
 	if m == nil {
 		return "", ""
 	}

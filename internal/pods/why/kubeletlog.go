@@ -1,11 +1,12 @@
 package why
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // logError is an error that a kubelet logged about a pod.
@@ -19,14 +20,14 @@ const maxLogText = 1 << 10
 
 // klogError is the head of an error that a kubelet logs, behind what journald or a file has
 // before it: E1127 07:47:06.211430   21361 pod_workers.go:1324]
-var klogError = regexp.MustCompile(`\bE(\d{4} \d\d:\d\d:\d\d)\.\d+ +\d+ [\w.-]+:\d+\] `)
+var klogError = lazyregexp.New(`\bE(\d{4} \d\d:\d\d:\d\d)\.\d+ +\d+ [\w.-]+:\d+\] `)
 
 // lastError returns the last error in lines about a pod that says what it is about, else the last
 // one; nil if there is none.
 func lastError(lines []string, now time.Time) *logError {
 	var last *logError
 	for _, line := range slices.Backward(lines) {
-		at := klogError.FindStringSubmatchIndex(line)
+		at := klogError().FindStringSubmatchIndex(line)
 		if at == nil {
 			continue
 		}
@@ -45,12 +46,12 @@ func lastError(lines []string, now time.Time) *logError {
 }
 
 // killing is what a kubelet logs of a container that it stops.
-var killing = regexp.MustCompile(`"Killing container with a grace period" .*containerID="[^"]*://([^"]+)"`)
+var killing = lazyregexp.New(`"Killing container with a grace period" .*containerID="[^"]*://([^"]+)"`)
 
 // killedByKubelet reports whether the kubelet has logged that it stops a container.
 func killedByKubelet(lines []string, id string) bool {
 	return id != "" && slices.ContainsFunc(lines, func(line string) bool {
-		m := killing.FindStringSubmatch(line)
+		m := killing().FindStringSubmatch(line)
 		return m != nil && m[1] == id
 	})
 }

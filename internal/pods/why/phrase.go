@@ -1,8 +1,9 @@
 package why
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 const (
@@ -137,11 +138,11 @@ var (
 
 // httpStatus is a status that a registry answered with: a number of its own, not a part of a digest
 // or a port.
-var httpStatus = regexp.MustCompile(`(?:^|[ :=("])(4\d\d|5\d\d)(?:[ ,;)".]|$)`)
+var httpStatus = lazyregexp.New(`(?:^|[ :=("])(4\d\d|5\d\d)(?:[ ,;)".]|$)`)
 
 // status returns the first HTTP status of an error in the phrase, "" if there is none.
 func (p *phrase) status() string {
-	if m := httpStatus.FindStringSubmatch(p.text); m != nil {
+	if m := httpStatus().FindStringSubmatch(p.text); m != nil {
 		return m[1]
 	}
 	return ""
@@ -212,14 +213,14 @@ var (
 )
 
 // mounting is what runc and crun say of a mount that failed: its source, and where in the container.
-var mounting = regexp.MustCompile("mount(?:ing)? [\"`]([^\"`]+)[\"`] to (?:rootfs )?(?:[\"`][^\"`]*[\"`] )?(?:at )?[\"`]([^\"`]*)[\"`]")
+var mounting = lazyregexp.New("mount(?:ing)? [\"`]([^\"`]+)[\"`] to (?:rootfs )?(?:[\"`][^\"`]*[\"`] )?(?:at )?[\"`]([^\"`]*)[\"`]")
 
 // mount returns the source and the target of a mount that failed; ok is false if the phrase is not about one.
 func (p *phrase) mount() (source, target string, ok bool) {
 	if !strings.Contains(p.text, "mount") {
 		return "", "", false
 	}
-	m := mounting.FindStringSubmatch(p.text)
+	m := mounting().FindStringSubmatch(p.text)
 	if m == nil {
 		return "", "", false
 	}

@@ -1,9 +1,10 @@
 package why
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // record is one error of a text, and the step that its reason shows, "" if none does.
@@ -16,15 +17,15 @@ type record struct {
 var (
 	// An event: "  Warning  FailedMount  3s (x4 over 1m)  kubelet  MountVolume.SetUp failed …" where it is described,
 	// "3s  Warning  FailedMount  pod/web  MountVolume.SetUp failed …" in a list, and older forms.
-	eventLine    = regexp.MustCompile(`^(?:\s*|\s*[\w<].*\s)(Warning|Normal)\s+([A-Z]\w+)\s+(\S.*)$`)
-	eventColumns = regexp.MustCompile(`^(?:(?:<\w+>|\d\S*(?: \(x\d+ over \S+\))?)\s+(?:\S+, )?\S+\s+|\w+/\S+\s+)(\S.*)$`)
+	eventLine    = lazyregexp.New(`^(?:\s*|\s*[\w<].*\s)(Warning|Normal)\s+([A-Z]\w+)\s+(\S.*)$`)
+	eventColumns = lazyregexp.New(`^(?:(?:<\w+>|\d\S*(?: \(x\d+ over \S+\))?)\s+(?:\S+, )?\S+\s+|\w+/\S+\s+)(\S.*)$`)
 	// E1127 07:47:06.211430   21361 pod_workers.go:1324] …
-	klogLine = regexp.MustCompile(`\b([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.-]+:\d+\] `)
+	klogLine = lazyregexp.New(`\b([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.-]+:\d+\] `)
 	// time="…" level=error msg="…" error="…"
-	logfmtLine = regexp.MustCompile(`\btime="[^"]*" level=(\w+) (?:msg=)?`)
+	logfmtLine = lazyregexp.New(`\btime="[^"]*" level=(\w+) (?:msg=)?`)
 	// A field of what kubectl describe prints: "    Reason:  Error".
-	fieldLine = regexp.MustCompile(`^(\s*)([A-Z][\w ]*):(?:\s+(\S.*))?$`)
-	errorLine = regexp.MustCompile(`^(?i)\s*(?:warning|error|fatal|failed|rpc error|message:|\w{3} \d\d \d\d:\d\d:\d\d )`)
+	fieldLine = lazyregexp.New(`^(\s*)([A-Z][\w ]*):(?:\s+(\S.*))?$`)
+	errorLine = lazyregexp.New(`^(?i)\s*(?:warning|error|fatal|failed|rpc error|message:|\w{3} \d\d \d\d:\d\d:\d\d )`)
 )
 
 // stepsOfReasons are the steps of events and of containers that wait, by their reasons.
@@ -84,19 +85,19 @@ func (s *splitter) skip() {
 }
 
 func (s *splitter) add(line string) {
-	if m := eventLine.FindStringSubmatch(line); m != nil {
+	if m := eventLine().FindStringSubmatch(line); m != nil {
 		message := m[3]
-		if columns := eventColumns.FindStringSubmatch(message); columns != nil {
+		if columns := eventColumns().FindStringSubmatch(message); columns != nil {
 			message = columns[1]
 		}
 		s.event(m[1], m[2], message)
-	} else if m := klogLine.FindStringSubmatchIndex(line); m != nil {
+	} else if m := klogLine().FindStringSubmatchIndex(line); m != nil {
 		if line[m[2]:m[3]] == "I" {
 			s.skip()
 			return
 		}
 		s.logged(line[m[1]:])
-	} else if m := logfmtLine.FindStringSubmatchIndex(line); m != nil && len(strings.TrimSpace(line[:m[0]])) < 80 {
+	} else if m := logfmtLine().FindStringSubmatchIndex(line); m != nil && len(strings.TrimSpace(line[:m[0]])) < 80 {
 		switch level := line[m[2]:m[3]]; level {
 		case "info", "debug", "trace":
 			s.skip()
@@ -108,7 +109,7 @@ func (s *splitter) add(line string) {
 	} else if strings.TrimSpace(line) == "" {
 		s.flush()
 		s.ignore = false
-	} else if errorLine.MatchString(line) {
+	} else if errorLine().MatchString(line) {
 		s.begin(line, "")
 	} else if s.open.Len() == 0 && !s.ignore {
 		s.begin(line, "")
@@ -137,7 +138,7 @@ func (s *splitter) event(kind, reason, message string) {
 
 // field reads a line of kubectl describe that is no event.
 func (s *splitter) field(line string) {
-	m := fieldLine.FindStringSubmatch(line)
+	m := fieldLine().FindStringSubmatch(line)
 	if m == nil {
 		if s.open.Len() > 0 && strings.HasPrefix(line, " ") {
 			s.open.WriteString(" " + strings.TrimSpace(line)) // a message of several lines

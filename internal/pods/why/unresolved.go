@@ -1,10 +1,10 @@
 package why
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/podctl/podctl/internal/pod"
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 const (
@@ -15,14 +15,14 @@ const (
 
 // lookedUp is how programs write the name that does not resolve: Go, curl, busybox, Node.js, Java, libpq, nginx, PHP,
 // wget, ping.
-var lookedUp = regexp.MustCompile(`(?i)\blookup ([\w.-]+?)(?: on [\w.:\[\]-]+)?: |could not resolve host: ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|unknownhostexception: ([\w.-]+)` +
+var lookedUp = lazyregexp.New(`(?i)\blookup ([\w.-]+?)(?: on [\w.:\[\]-]+)?: |could not resolve host: ([\w.-]+)|bad address '([\w.-]+)'|(?:enotfound|eai_again) ([\w.-]+)|unknownhostexception: ([\w.-]+)` +
 	`|host name "([\w.-]+)"|host not found in upstream "([\w.-]+)|getaddrinfo for ([\w.-]+) failed|resolve host address [^\w]*([\w.-]+)|unknown host:? '?([\w.-]+)|([\w.-]+): (?:name or service not known|temporary failure in name resolution)`)
 
 // unresolved returns what an error of the row unresolvedName means, and the next command: that about Services
 // where the name may be one's.
 func unresolved(text string) (means, next string) {
 	name := ""
-	if m := lookedUp.FindStringSubmatch(text[:min(len(text), maxPhrase)]); m != nil {
+	if m := lookedUp().FindStringSubmatch(text[:min(len(text), maxPhrase)]); m != nil {
 		name = strings.Trim(strings.Join(m[1:], ""), ".") // one of them matches
 	}
 	switch first, rest, _ := strings.Cut(name, "."); {

@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // JSON writes a value, indented.
@@ -83,9 +84,9 @@ func escapeUnprintable(text []byte) []byte {
 // may obey. A control character before each makes YAML quote the scalar and escape that
 // character: markedInYAML are both, as they are then printed.
 var (
-	rawInYAML    = regexp.MustCompile(`[^\x00-\x{9f}\pL\pM\pN\pP\pS\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}\x{10000}-\x{10ffff}]`)
-	beyond16Bits = regexp.MustCompile(`[\x{10000}-\x{10ffff}]`)
-	markedInYAML = regexp.MustCompile(`\\x01[^\x00-\x{9f}\pL\pM\pN\pP\pS]`)
+	rawInYAML    = lazyregexp.New(`[^\x00-\x{9f}\pL\pM\pN\pP\pS\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}\x{10000}-\x{10ffff}]`)
+	beyond16Bits = lazyregexp.New(`[\x{10000}-\x{10ffff}]`)
+	markedInYAML = lazyregexp.New(`\\x01[^\x00-\x{9f}\pL\pM\pN\pP\pS]`)
 )
 
 // YAML writes a value as YAML.
@@ -96,15 +97,15 @@ func YAML(w io.Writer, v any) error {
 	}
 	// JSON's text is parsed as YAML, whose parser refuses control characters, and the
 	// two halves in which JSON escapes what is beyond 16 bits.
-	text = rawInYAML.ReplaceAll(text, []byte(`\u0001$0`))
-	text = beyond16Bits.ReplaceAllFunc(text, func(long []byte) []byte {
+	text = rawInYAML().ReplaceAll(text, []byte(`\u0001$0`))
+	text = beyond16Bits().ReplaceAllFunc(text, func(long []byte) []byte {
 		r, _ := utf8.DecodeRune(long)
 		return fmt.Appendf(nil, `\U%08x`, r)
 	})
 	if text, err = yaml.JSONToYAML(escapeUnprintable(text)); err != nil {
 		return err
 	}
-	_, err = Raw(w).Write(markedInYAML.ReplaceAllFunc(text, func(marked []byte) []byte {
+	_, err = Raw(w).Write(markedInYAML().ReplaceAllFunc(text, func(marked []byte) []byte {
 		r, _ := utf8.DecodeRune(marked[len(`\x01`):])
 		return fmt.Appendf(nil, `\u%04x`, r)
 	}))
