@@ -1,6 +1,7 @@
 // Command bench measures podctl against the bare CRI calls, the physical limit,
 // and its PLEG against the kubelet's loop, in one run on one runtime.
 //
+//	start   podctl options, ctr --version              time; what grew in the file, in initializers
 //	pods    for each number of pods, several rounds, in turn:
 //	          bare    ─┐
 //	                   ├─► record.Proxy ─► runtime       pods running `true`

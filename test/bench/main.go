@@ -26,6 +26,8 @@ type options struct {
 	scale    []int
 	// scaleLive is the largest number of them that a real runtime is given.
 	scaleLive int
+	// record is the file to which the weights of the start are written, "" for none.
+	record string
 }
 
 // part is one of the measurements.
@@ -34,7 +36,7 @@ type part struct {
 	run  func(context.Context, options) error
 }
 
-var parts = []part{{"pods", benchPods}, {"starts", benchStarts}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}, {"dead", benchDead}, {"trace", benchTrace}}
+var parts = []part{{"start", benchStart}, {"pods", benchPods}, {"starts", benchStarts}, {"exits", benchExits}, {"relist", benchRelist}, {"idle", benchIdle}, {"look", benchLook}, {"exec", benchExec}, {"logs", benchLogs}, {"scale", benchScale}, {"dead", benchDead}, {"trace", benchTrace}}
 
 // apart are the parts that are measured only where they are named: they take long, or need
 // no root.
@@ -59,6 +61,7 @@ func main() {
 	flag.IntVar(&o.idle, "idle", 60, "number of idle pods")
 	flag.DurationVar(&o.idleFor, "idle-for", 20*time.Second, "how long they are measured")
 	flag.Int64Var(&o.logSize, "log-size", 1<<30, "bytes of the log that is printed")
+	flag.StringVar(&o.record, "record", "", "the `file` to write what podctl's file and start are made of: bench/testdata/start.txt")
 	flag.BoolVar(&list, "list", false, "make the two lists of the runtime once, and nothing else")
 	flag.Parse()
 	o.pods, o.scale = numbers("pods", pods), numbers("scale", scale)
