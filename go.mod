@@ -3,6 +3,7 @@ module github.com/podctl/podctl
 go 1.26.5
 
 require (
+	github.com/DataDog/datadog-agent/pkg/template v0.85.4
 	github.com/containerd/containerd/api v1.12.0
 	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/distribution/reference v0.6.0

@@ -125,21 +125,13 @@ func newApp(e *shell.Env) *cmdline.App {
 	commands := commands(e, func() *cmdline.App { return app })
 	cmdline.Walk(commands, func(name string, c *cmdline.Command) { complete(e, c, name) })
 	app = &cmdline.App{Commands: commands, App: &cli.App{
-		Name:                      "podctl",
-		Usage:                     "run Kubernetes pods on a CRI runtime without a control plane",
-		Description:               about,
-		Version:                   shell.Version(),
-		Flags:                     shell.GlobalFlags(),
-		Reader:                    e.In,
-		Writer:                    e.Out,
-		ErrWriter:                 e.Errw,
-		HideHelpCommand:           true,
-		DisableSliceFlagSeparator: true,
-		OnUsageError:              shell.OnUsageError("", nil),
-		// runProgram maps errors to exit codes and prints them.
-		ExitErrHandler: func(*cli.Context, error) {},
-		CommandNotFound: func(*cli.Context, string) {
-		},
+		Name:         "podctl",
+		Usage:        "run Kubernetes pods on a CRI runtime without a control plane",
+		Description:  about,
+		Version:      shell.Version(),
+		Flags:        shell.GlobalFlags(),
+		Writer:       e.Out,
+		OnUsageError: shell.OnUsageError("", nil),
 		Action: func(c *cli.Context) error {
 			switch {
 			case c.Args().First() == "help" && c.NArg() > 1:
@@ -147,10 +139,10 @@ func newApp(e *shell.Env) *cmdline.App {
 			case c.NArg() > 0 && c.Args().First() != "help":
 				return shell.UnknownCommand("podctl", commands, c.Args().First())
 			}
-			return cli.ShowAppHelp(c)
+			return app.PrintHelp(e.Out, "podctl")
 		},
 	}}
-	program.HelpPages(app).Install()
+	app.Help = program.HelpPages(app)
 	return app
 }
 
@@ -243,10 +235,8 @@ func programName(args []string) string {
 func newPluginApp(e *shell.Env) (*cmdline.App, *plugin.Plugin) {
 	app, p := newApp(e), &plugin.Plugin{Env: e}
 	p.Install(app)
-	pages := program.HelpPages(app)
-	pages.Program = plugin.Program
-	pages.Globals = func() []cli.Flag { return append(shell.GlobalFlags(), plugin.Flags()...) }
-	pages.Install()
+	app.Help.Program = plugin.Program
+	app.Help.Globals = func() []cli.Flag { return append(shell.GlobalFlags(), plugin.Flags()...) }
 	return app, p
 }
 

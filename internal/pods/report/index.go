@@ -3,11 +3,12 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 	"time"
 	"unicode"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/html" // the standard library's without methods
 )
 
 // IndexName is the page of a report that a person opens.

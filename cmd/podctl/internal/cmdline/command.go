@@ -137,8 +137,8 @@ func (c *Command) AllFlags() []cli.Flag {
 func (c *Command) build(name string) *cli.Command {
 	built := &cli.Command{
 		Name: c.Name, Usage: c.Usage, Description: c.Details(), ArgsUsage: c.ArgsUsage(), Category: c.Section,
-		Flags: c.AllFlags(), Action: c.Action, Hidden: c.Hidden, OnUsageError: c.OnUsageError,
-		HelpName: "podctl " + name, HideHelpCommand: true,
+		Flags: append(c.AllFlags(), cli.HelpFlag), Action: c.Action, Hidden: c.Hidden, OnUsageError: c.OnUsageError,
+		HelpName: "podctl " + name,
 	}
 	for _, sub := range c.Subcommands {
 		built.Subcommands = append(built.Subcommands, sub.build(name+" "+sub.Name))
@@ -171,15 +171,8 @@ func walk(commands []*Command, parent string, f func(name string, c *Command)) {
 type App struct {
 	*cli.App
 	Commands []*Command
-}
-
-// Run runs a command line, which is in the order of Reorder.
-func (a *App) Run(ordered []string) error {
-	a.App.Commands = nil
-	for _, c := range a.Commands {
-		a.App.Commands = append(a.App.Commands, c.build(c.Name))
-	}
-	return a.App.Run(ordered)
+	// Help is what it prints as its help.
+	Help Help
 }
 
 // aliasWords is the number of words of the longest alias.

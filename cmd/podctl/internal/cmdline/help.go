@@ -2,12 +2,10 @@ package cmdline
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
@@ -67,44 +65,22 @@ func Options(flags []cli.Flag) string {
 	return columns(rows)
 }
 
-// Install makes the library print this help instead of the one installed before. It is
-// made when it is printed: that takes longer than anything else before a command runs.
-func (h Help) Install() { installed.Store(&h) }
-
-// installed is the help that the library prints, nil for the library's own.
-var installed atomic.Pointer[Help]
-
-func init() {
-	cli.HelpPrinter = func(w io.Writer, template string, data any) {
-		h := installed.Load()
-		switch data := data.(type) {
-		case *cli.App:
-			if h != nil {
-				fmt.Fprint(w, h.app(data))
-				return
-			}
-		case *cli.Command:
-			if h != nil {
-				fmt.Fprint(w, h.command(data))
-				return
-			}
-		}
-		printTemplate(w, template, data)
-	}
-}
-
-// PrintHelp prints the help of a command. program is its full name, after that of podctl.
-func (a *App) PrintHelp(w io.Writer, program string) {
+// PrintHelp prints the help of a command, or of the program. program is its full name, after that
+// of podctl.
+func (a *App) PrintHelp(w io.Writer, program string) error {
 	_, name, _ := strings.Cut(program, " ")
+	text := ""
+	if name == "" {
+		text = a.Help.app(a.App)
+	}
 	Walk(a.Commands, func(known string, c *Command) {
 		if known == name {
-			cli.HelpPrinter(w, "", c.build(name))
+			text = a.Help.command(c.build(name))
 		}
 	})
+	_, err := io.WriteString(w, text)
+	return err
 }
-
-// printTemplate is the library's own printer, which aligns tabs.
-var printTemplate = cli.HelpPrinter
 
 // app and command return help as text.
 func (h Help) app(a *cli.App) string {
@@ -129,16 +105,14 @@ func (h Help) app(a *cli.App) string {
 }
 
 func (h Help) command(c *cli.Command) string {
-	// The library puts its own "podctl" before the names of some commands.
-	name := "podctl " + strings.TrimPrefix(strings.TrimPrefix(c.HelpName, "podctl "), "podctl ")
-	shown := cmp.Or(h.Program, "podctl") + strings.TrimPrefix(name, "podctl")
+	shown := cmp.Or(h.Program, "podctl") + strings.TrimPrefix(c.HelpName, "podctl")
 	text := "USAGE:\n   " + strings.TrimSpace(shown+" [options] "+c.ArgsUsage) + "\n\n" + indented(c.Usage)
 	if c.Description != "" {
 		text += "\n" + indented(c.Description)
 	}
 	var own []cli.Flag
 	Walk(h.Commands, func(known string, command *Command) {
-		if "podctl "+known != name {
+		if "podctl "+known != c.HelpName {
 			return
 		}
 		own = c.Flags[:len(command.Flags)]

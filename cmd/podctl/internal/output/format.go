@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/text" // the standard library's without methods: see cmdline.App.Run
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/podctl/podctl/internal/sys/lazyregexp"
 )
 
 // Formats are those of every command that prints a list.
@@ -26,7 +27,7 @@ const DataFormats = "json, yaml, jsonpath=TEMPLATE, go-template=TEMPLATE or cust
 const StreamFormats = Formats + ", of one object at a time"
 
 // itemsRoot matches a path into the List object that kubectl prints.
-var itemsRoot = regexp.MustCompile(`\{(range )?\$?\.items`)
+var itemsRoot = lazyregexp.New(`\{(range )?\$?\.items`)
 
 // Format is a format in which a List is printed. The zero value prints tables.
 type Format struct {
@@ -60,7 +61,7 @@ func ParseFormat(value string) (Format, error) {
 	case !templated && slices.Contains([]string{"", "table", "wide", "json", "yaml", "name", Cells}, name):
 	case templated && name == "go-template":
 		f.template, err = template.New("output").Parse(text)
-	case templated && name == "jsonpath" && itemsRoot.MatchString(text):
+	case templated && name == "jsonpath" && itemsRoot().MatchString(text):
 		return f, &FormatError{fmt.Sprintf("--output jsonpath: the root is an array, without items: %s", text), "{[*].metadata.name}, or {range [*]}…{end}"}
 	case templated && name == "jsonpath":
 		f.path, err = parsePath(text)

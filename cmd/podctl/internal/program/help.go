@@ -81,8 +81,7 @@ func showHelp(e *shell.Env, app *cmdline.App, parent string, commands []*cmdline
 	case len(words) > 1 && len(c.Subcommands) > 0:
 		return showHelp(e, app, parent+" "+words[0], c.Subcommands, words[1:])
 	}
-	app.PrintHelp(e.Out, parent+" "+words[0])
-	return nil
+	return app.PrintHelp(e.Out, parent+" "+words[0])
 }
 
 // unknownTopic suggests a command or topic.
