@@ -188,6 +188,32 @@ func TestFirstRunForWhichThereWasNoTime(t *testing.T) {
 	}
 }
 
+func TestProbesBeginAtRandomAfterARestart(t *testing.T) {
+	for after, want := range map[int]bool{5: true, 40: false, -3: false} {
+		began := time.Unix(1000, 0)
+		p := &comparing{kubelet: side(began), podctl: side(began), restart: 20 * time.Second}
+		at := began.Add(time.Duration(20+after) * time.Second)
+		start := []Step{{Method: "CreateContainer", At: at, Code: "OK"}, {Method: "StartContainer", At: at, Code: "OK"}}
+		a, b := &Attempt{Steps: start}, &Attempt{Steps: append(slices.Clone(start), Step{Method: "StopContainer", At: at.Add(4 * time.Second)})}
+		if got := p.phaseTie(a, b); got != want {
+			t.Errorf("begun %d s after the restart: %v", after, got)
+		}
+	}
+}
+
+// A container that ends while a kubelet's sync stops the one beside it is started when that has ended.
+func TestStartBehindAStop(t *testing.T) {
+	began := time.Unix(1000, 0)
+	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+	next := &Attempt{Steps: []Step{{Method: "CreateContainer", At: at(17.5), End: at(17.5)}}}
+	for stopped, want := range map[float64]bool{10.5: true, 3: false} {
+		sandbox := &Attempt{Containers: map[string][]*Attempt{"c": {next}, "sidecar": {{Steps: []Step{{Method: "StopContainer", At: at(stopped), End: at(17.4)}}}}}}
+		if got := behindStop(sandbox, next, next.Steps[0], 7500*time.Millisecond); got != want {
+			t.Errorf("stopped from %v s, ended at 10 s: %v", stopped, got)
+		}
+	}
+}
+
 // What a node that began a run later would have done after the end is cut.
 func TestCallsForWhichThereWasNoTime(t *testing.T) {
 	for late, want := range map[time.Duration]bool{0: false, 12 * time.Second: true} {

@@ -126,6 +126,22 @@ func graceTie(a, b *Attempt) bool {
 	return killed.Exit.Code == 137 && other.Exit.Code != 143 && a.Steps[len(a.Steps)-1].Method == "StopContainer" && (took(a)-took(b)).Abs() < slack
 }
 
+// phaseTie reports whether one of two runs that began soon after the nodes were killed was stopped by its
+// probe: a node that has just started lets its probes begin after a random part of their period.
+func (p *comparing) phaseTie(a, b *Attempt) bool {
+	soon := func(x *Attempt, s *Side) bool {
+		after := x.Steps[0].At.Sub(s.Began.Add(p.restart))
+		return after > 0 && after < downtime+longestPeriod
+	}
+	more, less := a, b
+	if len(b.Steps) > len(a.Steps) {
+		more, less = b, a
+	}
+	n := len(less.Steps)
+	return p.restart > 0 && soon(a, p.kubelet) && soon(b, p.podctl) && len(more.Steps) == n+1 && more.Steps[n].Method == "StopContainer" &&
+		methods(&Attempt{Steps: more.Steps[:n]}) == methods(less)
+}
+
 // stopTie reports whether one run was stopped, and the other ended by itself first, within a tick of a
 // probe of that.
 func stopTie(a, b *Attempt) bool {

@@ -138,6 +138,25 @@ func (p *comparing) sinceAct(a, b Step) (kubelet, podctl time.Duration) {
 	return kubelet - last, podctl - last
 }
 
+// behindStop reports whether a start waited for another container of the sandbox that the same sync was
+// stopping, from about when its cause came.
+func behindStop(sandbox, of *Attempt, step Step, delay time.Duration) bool {
+	if step.Method != "CreateContainer" && step.Method != "PullImage" {
+		return false
+	}
+	cause := step.At.Add(-delay)
+	for _, runs := range sandbox.Containers {
+		for _, run := range runs {
+			for _, s := range run.Steps {
+				if behind := step.At.Sub(s.End); run != of && s.Method == "StopContainer" && s.At.Sub(cause).Abs() < slack && behind >= 0 && behind < slack {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // apart reports whether two runs began at different times: one may be stopped while the other ends by itself.
 func (p *comparing) apart(a, b *Attempt) bool {
 	return (a.Steps[0].At.Sub(p.kubelet.Began) - b.Steps[0].At.Sub(p.podctl.Began)).Abs() > slack
