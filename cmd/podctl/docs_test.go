@@ -41,7 +41,8 @@ func TestPagesCommandLinesParse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, found := range append(typed.FindAllStringSubmatch(string(text), -1), quoted.FindAllStringSubmatch(string(text), -1)...) {
+			now, _, _ := strings.Cut(string(text), "\nEarlier builds had, and it does not:\n") // of the CHANGELOG
+			for _, found := range append(typed.FindAllStringSubmatch(now, -1), quoted.FindAllStringSubmatch(now, -1)...) {
 				line := found[1]
 				words, ok := commandWords(line)
 				if !ok {
