@@ -59,7 +59,7 @@ func (n *Node) loop(ctx context.Context, events *pleg.Subscription) {
 		case <-ctx.Done():
 			return
 		case <-n.wake:
-			n.reconcile(ctx, !n.pods.isSurveyed())
+			n.reconcile(ctx, !n.pods.hasSurveyed(surveyDone))
 		case <-housekeeping.C:
 			n.reconcile(ctx, true)
 		case <-events.Ready():

@@ -104,8 +104,8 @@ func (n *Node) startDue(ctx context.Context, uids []types.UID, desired map[types
 		}
 		return
 	}
-	n.setSurvey(surveyListed)
-	defer n.setSurvey(surveyDone)
+	n.pods.advanceSurvey(surveyListed)
+	defer n.pods.advanceSurvey(surveyDone)
 	cache := n.leftovers.newCache(ctx, listed)
 	isKnown := func(uid types.UID) bool { _, ok := known[uid]; return ok || n.pods.isHandled(uid) }
 	found := lifecycle.Classify(listed, isKnown, desired, n.opts.Instance)

@@ -30,33 +30,32 @@ const (
 // runtime that hangs does not keep a user from leaving.
 const listTime = 800 * time.Millisecond
 
-// setSurvey records progress of the survey, which never goes back.
-func (n *Node) setSurvey(to survey) {
-	n.pods.mu.Lock()
-	n.pods.survey = max(n.pods.survey, to)
-	n.pods.mu.Unlock()
-	n.watchers.notifyChanged()
+// advanceSurvey records progress of the survey, which never goes back.
+func (t *podTable) advanceSurvey(to survey) {
+	if t.hasSurveyed(to) {
+		return // each later pass of the loop comes here
+	}
+	t.mu.Lock()
+	t.survey = to
+	t.mu.Unlock()
+	t.watchers.notifyChanged()
 }
 
-// isSurveyed reports whether the pods of an earlier podctl are adopted or being stopped.
-func (t *podTable) isSurveyed() bool {
+// hasSurveyed reports whether the survey has come so far. Only the loop advances it.
+func (t *podTable) hasSurveyed(to survey) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.survey == surveyDone
+	return t.survey >= to
 }
 
 // waitForSurvey waits until the survey is done, ctx ends, or the runtime has not listed its
 // pods in time.
 func (n *Node) waitForSurvey(ctx context.Context) {
-	isListed := func() bool {
-		n.pods.mu.Lock()
-		defer n.pods.mu.Unlock()
-		return n.pods.survey >= surveyListed
-	}
 	timed, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	if n.watchers.waitUntil(timed, isListed) == nil {
-		_ = n.watchers.waitUntil(ctx, n.pods.isSurveyed) // the caller's wait ends with ctx, too
+	if n.watchers.waitUntil(timed, func() bool { return n.pods.hasSurveyed(surveyListed) }) == nil {
+		// The caller's wait ends with ctx, too.
+		_ = n.watchers.waitUntil(ctx, func() bool { return n.pods.hasSurveyed(surveyDone) })
 	}
 }
 

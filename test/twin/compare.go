@@ -185,22 +185,6 @@ func (p *comparing) attempts(what, name string, a, b []*Attempt, inA, inB *Attem
 	p.runs(what+" since the restart", name, a[i:], b[j:], inA, inB, cmp.Or(at(a, i-1), inA), cmp.Or(at(b, j-1), inB), 0, ahead+i-j)
 }
 
-// firstRun reports whether the attempts begin with the first run of the container in its pod.
-func firstRun(attempts []*Attempt) bool {
-	if len(attempts) == 0 {
-		return false
-	}
-	for _, s := range attempts[0].Steps {
-		if request, _ := s.Request.(map[string]any); s.Method == "CreateContainer" {
-			config, _ := request["config"].(map[string]any)
-			metadata, _ := config["metadata"].(map[string]any)
-			n, _ := metadata["attempt"].(float64)
-			return n == 0
-		}
-	}
-	return false
-}
-
 // runs compares runs of a container until a time since the beginning, 0 for the end. The
 // kubelet has made more of them before.
 func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, beforeB *Attempt, until time.Duration, more int) {

@@ -33,15 +33,15 @@ func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Du
 	if len(b) > len(a) {
 		more, less, inMore, inLess, side = b, a, inB, inA, p.kubelet
 	}
+	closing := p.closing(inLess, side, until)
 	if i == 0 {
 		first := more[0].Steps[0].At
 		due := inLess.Steps[0].At.Add(first.Sub(inMore.Steps[0].At)) // its sandbox may have begun later
-		return first.Add(slack).After(p.closing(inLess, side, until)) || due.Add(slack).After(p.closing(inLess, side, until))
+		return first.Add(slack).After(closing) || due.Add(slack).After(closing)
 	}
-	if p.right[more[i]] && p.due[less[i-1]].After(p.closing(inLess, side, until)) {
+	if p.right[more[i]] && p.due[less[i-1]].After(closing) {
 		return true
 	}
-	closing := p.closing(inLess, side, until)
 	if ran := ended(more[i-1]).Sub(more[i-1].Steps[0].At); less[i-1].Exit.At.IsZero() && less[i-1].Steps[0].At.Add(ran+slack).After(closing) {
 		return true // the run before had not ended
 	}

@@ -223,6 +223,22 @@ func text(object map[string]any, path ...string) string {
 	return value
 }
 
+// firstRun reports whether the attempts begin with the first run of the container in its pod.
+func firstRun(attempts []*Attempt) bool {
+	if len(attempts) == 0 {
+		return false
+	}
+	for _, s := range attempts[0].Steps {
+		if request, _ := s.Request.(map[string]any); s.Method == "CreateContainer" {
+			config, _ := request["config"].(map[string]any)
+			metadata, _ := config["metadata"].(map[string]any)
+			n, _ := metadata["attempt"].(float64)
+			return n == 0
+		}
+	}
+	return false
+}
+
 // since is the life as a person reads it: a line for each step, with the time since began.
 func (l *Life) since(began time.Time) string {
 	type line struct {
