@@ -11,7 +11,7 @@ import (
 // Meter observes a PLEG. It keeps the numbers, and notes about the runtime
 // until they are taken.
 type Meter struct {
-	// Next is told all that the meter is told; nil for nobody. It is set before the PLEG starts.
+	// Next receives all that the meter receives; nil for none. It is set before the PLEG starts.
 	Next  pleg.Observer
 	now   func() time.Time
 	ready chan struct{}
@@ -154,7 +154,7 @@ func (m *Meter) PodRelisted(source pleg.Source, took time.Duration, changed bool
 	}
 }
 
-// StatusRead implements pleg.Observer; nobody uses it.
+// StatusRead implements pleg.Observer; it is unused.
 func (*Meter) StatusRead(time.Duration, error) {}
 
 // Failure returns the error of the last relist, nil if it succeeded.

@@ -39,7 +39,7 @@ func inJobWorld(t *testing.T, test func(t *testing.T, w *jobWorld)) {
 	})
 }
 
-// idleListener is a socket to which nobody connects.
+// idleListener is a socket without connections.
 type idleListener struct{ closed chan struct{} }
 
 func (l idleListener) Accept() (net.Conn, error) { <-l.closed; return nil, net.ErrClosed }
