@@ -142,14 +142,3 @@ func TestAnswersOfManyEndpoints(t *testing.T) {
 		}
 	}
 }
-
-// TestNullObjectsOfAnotherProcess: its answer may have any JSON.
-func TestNullObjectsOfAnotherProcess(t *testing.T) {
-	v := View{}
-	v.Services, v.Pods = append(v.Services, nil), append(v.Pods, nil, readyPod("web-1", "web", "10.0.0.1"))
-	v.Slices = append(v.Slices, nil)
-	v = v.withoutNil()
-	if len(v.Services) != 0 || len(v.Slices) != 0 || len(v.Pods) != 1 {
-		t.Errorf("%+v", v)
-	}
-}

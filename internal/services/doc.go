@@ -8,13 +8,13 @@
 //	                                          └─────► Zone  ──► DNS server ──► the node's resolvers
 //
 // Allocator, Build, Rules and Zone are pure. A Manager is one process's: it tells the node the
-// addresses, and contributes its Services and pods (a View) to the one process that serves for the
+// addresses, and contributes its Services and pods, by a file, to the one process that serves for the
 // whole network namespace. Which one that is the kernel decides: it is who has bound DNSAddress,
 // which ends with its process. The others try again each second.
 //
 // The process that serves owns the nftables table TableName and DNSAddress on the loopback
-// interface; what a killed one has left there is replaced by the next, or removed by Remove. Of
-// other processes the last answer counts, also after their exit while their pods run.
+// interface; what a killed one has left there is replaced by the next, or removed by Remove. The
+// file of another process counts also after its exit, while its pods run.
 // Nothing else of the machine's network is changed.
 //
 // Only Manager and Host block. Differs from Kubernetes in: one machine and IPv4; the address is a

@@ -152,9 +152,9 @@ func (h *Host) Stop(keep bool) (err error) {
 	return err
 }
 
-// Remove removes what a killed podctl has left, with its StateFile, and reports whether there was something. It is left
+// Remove removes what killed podctls have left, with their PartsDir, and reports whether there was something. It is left
 // alone where a podctl serves.
-func Remove(ctx context.Context, state string, dryRun bool) (removed bool, err error) {
+func Remove(ctx context.Context, parts string, dryRun bool) (removed bool, err error) {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return false, err
@@ -186,7 +186,7 @@ func Remove(ctx context.Context, state string, dryRun bool) (removed bool, err e
 	case dryRun && hadAddress:
 		return true, nil
 	case err == nil && !dryRun:
-		err = errors.Join(deleteTable(ctx, nft), removeState(state))
+		err = errors.Join(deleteTable(ctx, nft), os.RemoveAll(parts))
 	}
 	return true, errors.Join(err, removeAddress())
 }

@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/netip"
@@ -30,21 +31,6 @@ const TableName = "podctl-services"
 // ErrServedElsewhere: another process of the network namespace serves.
 var ErrServedElsewhere = errors.New("another process serves the Services of this machine")
 
-// View is what a podctl process reports about its Services.
-type View struct {
-	Input
-	// Serving: the process serves Table for all processes.
-	Serving bool `json:"serving"`
-	// Settled: the process has adopted its pods.
-	Settled bool `json:"settled"`
-	// Problem is why its Services are not served; "" if they are, by this process or another one.
-	Problem string `json:"problem,omitempty"`
-	// Table is what the process serves, or would.
-	Table []Service `json:"table"`
-	// Unanswered are other processes that have not answered this one yet, so that Table misses them.
-	Unanswered []string `json:"unanswered,omitempty"`
-}
-
 // Backend serves Services: a Host.
 type Backend interface {
 	// Start begins to serve, or returns ErrServedElsewhere, or why it cannot.
@@ -63,17 +49,13 @@ type Options struct {
 	Node string
 	// Pods returns the pods of this process, trimmed.
 	Pods func() []*v1.Pod
-	// Instance is the name of this process, and Socket the path of its control socket: processes of one
-	// directory use one runtime.
-	Instance, Socket string
-	// Peers returns the host's other podctl processes that live, by their control sockets.
-	Peers func() (map[string]Process, error)
+	// Dir is PartsDir, in which Process has its part.
+	Dir     string
+	Process Process
+	// Living returns the ids of the podctl processes that live.
+	Living func() (map[string]bool, error)
 	// Running returns the pods, of any process, of which the runtime has running containers; nil before it was asked.
 	Running func() map[types.UID]bool
-	// Settled reports whether Pods are all that this process owns: it may have just started.
-	Settled func() bool
-	// State is the path of StateFile.
-	State string
 	// Warn is told why Services are not served, once for each reason. It must not block.
 	Warn func(error)
 	Log  *slog.Logger
@@ -82,15 +64,15 @@ type Options struct {
 // Manager makes the Services of one podctl process served, by itself or by another process. Make one with
 // NewManager. It is safe for concurrent use.
 type Manager struct {
-	o     Options
-	peers *peers
+	o Options
 
 	mu      sync.Mutex
 	alloc   Allocator
 	sources map[string]*pod.Objects
 	serving bool
-	// elsewhere: another process serves.
+	// elsewhere: another process serves. seen is when it was seen last, or looked for first.
 	elsewhere bool
+	seen      time.Time
 	problem   string
 	// retry is when serving is tried again that failed.
 	retry   time.Time
@@ -98,14 +80,14 @@ type Manager struct {
 	applied []Service
 	// pods are those of the applied zone.
 	pods []PodAddress
-	wake chan struct{}
+	// written is this process's part as it is in the file; nil without one.
+	written []byte
+	wake    chan struct{}
 }
 
 // NewManager returns a manager without Services.
 func NewManager(o Options) *Manager {
-	m := &Manager{o: o, alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
-	m.peers = &peers{Options: o, changed: m.Changed, known: map[string]*peer{}}
-	return m
+	return &Manager{o: o, alloc: Allocator{Range: o.Range}, sources: map[string]*pod.Objects{}, wake: make(chan struct{}, 1)}
 }
 
 // Set replaces the Services and EndpointSlices of a source. It returns the objects with the addresses of
@@ -170,8 +152,7 @@ func (m *Manager) start(ctx context.Context) {
 	switch {
 	case err == nil:
 		m.serving, m.problem, m.applied = true, "", nil
-		m.peers.load()
-		m.apply(ctx, m.peers.inputs(m.own()))
+		m.apply(ctx, m.inputs(m.own(), m.readOthers()))
 	case errors.Is(err, ErrServedElsewhere):
 		m.elsewhere = true
 	default:
@@ -207,22 +188,14 @@ func (m *Manager) DNS() string {
 	return DNSAddress
 }
 
-// View returns what this process contributes, and serves.
-func (m *Manager) View() View {
-	pods := m.o.Pods()
+func (m *Manager) hasServices() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v := View{Input: m.own(), Serving: m.serving, Settled: m.o.Settled(), Problem: m.problem, Table: m.table}
-	v.Pods = pods
-	v.Unanswered = m.peers.unanswered()
-	if !m.serving {
-		v.Table = Build([]Input{v.Input}, m.o.Range, m.o.Node)
-	}
-	return v
+	return len(m.own().Services) > 0
 }
 
 const (
-	// period is how often other processes are asked, or it is tried to be the one that serves.
+	// period is how often the parts of other processes are read, or it is tried to be the one that serves.
 	period = time.Second
 	// retryPeriod is how long serving is not tried again where it is not possible.
 	retryPeriod = 30 * time.Second
@@ -246,33 +219,52 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// update serves what the processes have now, or tries to be the one that serves.
+// update serves what the processes have now, or tries to be the one that serves, and writes this one's part.
 func (m *Manager) update(ctx context.Context) {
-	pods := m.o.Pods()
+	others := m.readOthers()
+	elsewhere := slices.ContainsFunc(others, func(p *part) bool { return len(p.Services) > 0 })
+	var pods []*v1.Pod
+	if elsewhere || m.hasServices() {
+		pods = m.o.Pods()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.start(ctx)
 	own := m.own()
-	contributes := m.elsewhere && len(own.Services) > 0
-	m.peers.find(ctx, m.serving || contributes)
-	if !m.serving {
-		// Only a process that this one sees knows its Services.
-		if problem, answered := m.peers.findServer(); contributes && answered && m.problem != problem {
-			if m.problem = ""; problem != "" {
-				m.setProblem(errors.New(problem))
-			}
-		}
-		return
-	}
 	own.Pods = pods
-	inputs := m.peers.inputs(own)
-	if slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Services) > 0 }) {
+	switch inputs := m.inputs(own, others); {
+	case m.serving && slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Services) > 0 }):
 		m.apply(ctx, inputs)
+	case m.serving:
+		m.serving, m.table = false, nil
+		if err := m.o.Backend.Stop(false); err != nil {
+			m.o.Log.Warn("stop serving Services", "err", err)
+		}
+	case m.elsewhere && len(own.Services) > 0:
+		m.findServer(others)
+	}
+	if len(own.Services) == 0 && !elsewhere {
+		m.write(nil)
 		return
 	}
-	m.serving, m.table = false, nil
-	if err := m.stop(false); err != nil {
-		m.o.Log.Warn("stop serving Services", "err", err)
+	p := &part{Process: m.o.Process, Input: own, Serving: m.serving, Problem: m.problem, Table: m.table}
+	if !m.serving {
+		p.Table = Build([]Input{own}, m.o.Range, m.o.Node)
+	}
+	m.write(p)
+}
+
+// findServer says that the process that serves does not know the Services of this one, unless it is another podctl of the
+// same run directory. m.mu is held.
+func (m *Manager) findServer(others []*part) {
+	now := time.Now()
+	switch {
+	case slices.ContainsFunc(others, func(p *part) bool { return p.living && p.Serving }):
+		m.problem, m.seen = "", now
+	case m.seen.IsZero():
+		m.seen = now // it may be about to write it
+	case now.Sub(m.seen) > silence:
+		m.setProblem(fmt.Errorf("port 53 of %s is bound by a process that is no podctl of this run directory", DNSAddress))
 	}
 }
 
@@ -285,7 +277,7 @@ func (m *Manager) apply(ctx context.Context, inputs []Input) {
 			if addr, err := netip.ParseAddr(addressOf(p)); err == nil && m.o.Range.Contains(addr) {
 				err := hint.Errorf("--service-cidr takes another range", "the range %s of Services has the address %s of the pod %s/%s", m.o.Range, addr, p.Namespace, p.Name)
 				m.serving, m.retry = false, time.Now().Add(retryPeriod)
-				m.setProblem(errors.Join(err, m.stop(false)))
+				m.setProblem(errors.Join(err, m.o.Backend.Stop(false)))
 				return
 			}
 		}
@@ -302,24 +294,18 @@ func (m *Manager) apply(ctx context.Context, inputs []Input) {
 		return
 	}
 	m.problem, m.applied, m.pods = "", table, pods
-	m.peers.save(inputs[0])
 }
 
-// Close ends serving; keep leaves the rules for pods of this process that go on running.
+// Close ends serving; keep leaves the rules, and what this process has, for its pods that go on running.
 func (m *Manager) Close(keep bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !keep {
+		m.write(nil)
+	}
 	if !m.serving {
 		return nil
 	}
 	m.serving = false
-	return m.stop(keep || slices.ContainsFunc(m.peers.inputs(Input{}), func(i Input) bool { return len(i.Pods) > 0 }))
-}
-
-func (m *Manager) stop(keep bool) error {
-	err := m.o.Backend.Stop(keep)
-	if !keep {
-		err = errors.Join(err, removeState(m.o.State))
-	}
-	return err
+	return m.o.Backend.Stop(keep || slices.ContainsFunc(m.inputs(Input{}, m.readOthers()), func(i Input) bool { return len(i.Pods) > 0 }))
 }

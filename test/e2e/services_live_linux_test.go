@@ -75,9 +75,9 @@ spec:
           for a in %[4]s; do
             until [ "$(wget -qO- http://$a)" = "${a%%%%[.:]*}" ]; do sleep 1; done
           done
-          touch /tmp/ready
+          touch /tmp/www/ready
           while true; do sleep 1d & wait; done
-        readinessProbe: {periodSeconds: 1, exec: {command: [test, -f, /tmp/ready]}}
+        readinessProbe: {periodSeconds: 1, timeoutSeconds: 5, httpGet: {path: /ready, port: %[3]d}}
 ---
 `, m.name, m.port, m.target, m.asks)
 }

@@ -21,8 +21,6 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
-
-	"github.com/podctl/podctl/internal/services"
 )
 
 // fakeHost knows one pod, default/web.
@@ -72,8 +70,6 @@ func (h *fakeHost) SetCondition(namespace, name string, c v1.PodCondition) error
 	var order string
 	return h.order(&order, namespace, name)
 }
-
-func (h *fakeHost) Services() services.View { return services.View{} }
 
 func (h *fakeHost) NodeObject() *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}

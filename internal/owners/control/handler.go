@@ -41,7 +41,6 @@ func socketMux(h Host, events *Broadcaster, metrics http.Handler) http.Handler {
 		writeJSON(w, selectUID(h.Pods(), r.URL.Query().Get("uid")))
 	})
 	mux.HandleFunc("GET /node", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, h.NodeObject()) })
-	mux.HandleFunc("GET /services", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, h.Services()) })
 	mux.HandleFunc("GET /workers", func(w http.ResponseWriter, _ *http.Request) {
 		workers := h.Workers()
 		if workers == nil {

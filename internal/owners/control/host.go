@@ -4,8 +4,6 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/podctl/podctl/internal/services"
 )
 
 // Host is what the server shows and drives: a node. All but Stop answer at once.
@@ -23,8 +21,6 @@ type Host interface {
 	NodeObject() *v1.Node
 	// Workers are the same as their workers see them.
 	Workers() []Worker
-	// Services are its Services, and what it serves.
-	Services() services.View
 	// Stop ends a pod to stay so, and returns when nothing of it runs. grace is
 	// in seconds; nil is the pod's own.
 	Stop(ctx context.Context, namespace, name string, grace *int64) error

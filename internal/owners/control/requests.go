@@ -9,19 +9,11 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/podctl/podctl/internal/services"
 )
 
 // Pods returns the pods that the process manages, with their status.
 func (c *Client) Pods(ctx context.Context) (*v1.PodList, error) {
 	return c.pods(ctx, "/pods")
-}
-
-// Services returns the Services of the process, and what it serves.
-func (c *Client) Services(ctx context.Context) (v services.View, err error) {
-	err = c.read(ctx, "/services", &v)
-	return v, err
 }
 
 func (c *Client) pods(ctx context.Context, path string) (*v1.PodList, error) {

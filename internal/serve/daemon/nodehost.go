@@ -13,7 +13,6 @@ import (
 	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/owners/control"
 	"github.com/podctl/podctl/internal/pod"
-	"github.com/podctl/podctl/internal/services"
 	"github.com/podctl/podctl/internal/sys/flock"
 	"github.com/podctl/podctl/internal/sys/hint"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -24,9 +23,8 @@ import (
 type nodeHost struct {
 	*node.Node
 	// id is the unique id of this process.
-	id       string
-	served   *served
-	services *services.Manager
+	id     string
+	served *served
 }
 
 var _ control.Host = nodeHost{}
@@ -59,9 +57,6 @@ func servedPod(i node.Info) v1.Pod {
 	}
 	return p
 }
-
-// Services implements control.Host.
-func (h nodeHost) Services() services.View { return h.services.View() }
 
 // Workers implements control.Host.
 func (h nodeHost) Workers() []control.Worker {

@@ -45,7 +45,7 @@ func (s *served) send(next func(event.Event)) func(event.Event) {
 // serve opens the control socket and, if asked for, the port. Without a control
 // socket the session goes on; a port that cannot be opened is an error.
 func (s *Session) serve(p host.Paths) error {
-	host := nodeHost{s.Node, s.locks.ID(), s.served, s.services}
+	host := nodeHost{s.Node, s.locks.ID(), s.served}
 	s.served.metrics.SetStateFunc(host.state)
 	handler := s.served.metrics.Handler()
 	if s.opts.Address != "" {

@@ -1,26 +1,25 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/node/host"
-	"github.com/podctl/podctl/internal/owners/control"
+	"github.com/podctl/podctl/internal/owners/owner"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/services"
+	"github.com/podctl/podctl/internal/sys/hint"
 )
 
 // newServices returns what serves the Services of the session's sources.
@@ -34,17 +33,9 @@ func (s *Session) newServices(p host.Paths) *services.Manager {
 	default:
 		o.Backend = services.NewHost(o.Range, s.resolvers, s.opts.Log)
 	}
-	runDir, own := filepath.Dir(p.Locks), control.Path(p.Locks, s.opts.Instance)
-	o.Peers = func() (map[string]services.Process, error) {
-		clients, err := FindPeers(runDir, own)
-		all := map[string]services.Process{}
-		for socket, c := range clients {
-			all[socket] = services.Process{Name: c.Instance(), Ask: c.Services}
-		}
-		return all, err
-	}
-	o.Instance, o.Socket, o.State = s.opts.Instance, own, services.StateFile(runDir)
-	o.Settled = func() bool { return s.Node.Settled() }
+	runDir := filepath.Dir(p.Locks)
+	o.Dir, o.Process = services.PartsDir(runDir), services.Process{ID: s.locks.ID(), Instance: s.opts.Instance, Locks: p.Locks}
+	o.Living = func() (map[string]bool, error) { return livingProcesses(runDir) }
 	var closing atomic.Bool // the node has ended: what it listed last is old
 	o.Running = func() map[types.UID]bool {
 		if closing.Load() {
@@ -140,56 +131,33 @@ func (s *Session) Run(ctx context.Context) error {
 	return s.Node.Run(ctx)
 }
 
-// ReadServices returns the Services of the podctl process that serves, and those that the others do not get
-// served. With an error, those of the processes that answer.
-func ReadServices(ctx context.Context, locks string) (all []services.Service, err error) {
-	clients, err := FindPeers(locks, "")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // no podctl process has been there
-		return nil, err
+// ReadServices returns the Services of the podctl processes that have a run directory, see services.Read.
+func ReadServices(runDir string) ([]services.Service, error) {
+	all, err := services.Read(services.PartsDir(runDir), func() (map[string]bool, error) { return livingProcesses(runDir) })
+	if errors.Is(err, fs.ErrPermission) {
+		err = hint.With(err, "run podctl as root, for instance with sudo")
 	}
-	views, failed := askForServices(ctx, clients)
-	if i := slices.IndexFunc(views, func(v services.View) bool { return v.Serving }); i >= 0 {
-		views[0], views[i] = views[i], views[0]
-		// What a process said last that does not answer is in the table of the one that serves.
-		maps.DeleteFunc(failed, func(name string, _ error) bool { return !slices.Contains(views[0].Unanswered, name) })
-	}
-	seen := map[string]bool{}
-	for _, v := range views {
-		for _, s := range v.Table {
-			if name := s.Namespace + "/" + s.Name; !seen[name] || v.Serving {
-				seen[name] = true
-				s.Problem = cmp.Or(s.Problem, v.Problem)
-				all = append(all, s)
-			}
-		}
-	}
-	return all, errors.Join(slices.Collect(maps.Values(failed))...)
+	return all, err
 }
 
-// servicesTimeout bounds the answers of all podctl processes, which come from memory.
-const servicesTimeout = 2 * time.Second
-
-// askForServices asks the processes at the same time. It returns the answers, and the errors by instance.
-func askForServices(ctx context.Context, clients map[string]*control.Client) (views []services.View, failed map[string]error) {
-	ctx, cancel := context.WithTimeout(ctx, servicesTimeout)
-	defer cancel()
-	failed = map[string]error{}
-	var mu sync.Mutex
-	var asking errgroup.Group
-	asking.SetLimit(32)
-	for _, c := range clients {
-		asking.Go(func() error {
-			v, err := c.Services(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failed[c.Instance()] = err
-			} else {
-				views = append(views, v)
-			}
-			return nil
-		})
+// livingProcesses returns the ids of the podctl processes that live, of any runtime.
+func livingProcesses(runDir string) (map[string]bool, error) {
+	if err := owner.CheckDir(services.PartsDir(runDir)); err != nil {
+		return nil, err
 	}
-	_ = asking.Wait() // returns no error
-	return views, failed
+	runtimes, err := os.ReadDir(runDir)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]bool{}
+	for _, dir := range runtimes {
+		living, err := owner.LiveInstances(filepath.Join(runDir, dir.Name()))
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range living {
+			all[h.ID] = true
+		}
+	}
+	return all, nil
 }

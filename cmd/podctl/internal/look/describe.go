@@ -63,7 +63,7 @@ func describeCommand(e *shell.Env) *cmdline.Command {
 			o := describeOptions{Globals: shell.ReadGlobals(c), logLines: c.Int("log-lines")}
 			var words []string
 			var err error
-			if o.services, words, err = shell.SplitServices(c.Context, o.Globals, c.Args().Slice()); err != nil {
+			if o.services, words, err = shell.SplitServices(o.Globals, c.Args().Slice()); err != nil {
 				return err
 			}
 			if o.query, err = readTarget(c, words); err == nil && len(o.services) == 0 {

@@ -277,7 +277,7 @@ func removeServices(ctx context.Context, e *shell.Env, o orphansOptions, f *orph
 	if f.Leaks == nil || os.Geteuid() != 0 || len(o.Names) > 0 {
 		return nil
 	}
-	found, err := services.Remove(ctx, services.StateFile(filepath.Dir(f.Locks)), dryRun)
+	found, err := services.Remove(ctx, services.PartsDir(filepath.Dir(f.Locks)), dryRun)
 	switch {
 	case err != nil:
 		return fmt.Errorf("remove what serves Services: %w", err)

@@ -35,17 +35,17 @@ func servicesCommand(e *shell.Env) *cmdline.Command {
 				return err
 			}
 			return list.UntilInterrupted(c.Context, e, func(ctx context.Context) error {
-				return list.Show(ctx, e, "no Services: no podctl process has any", func(ctx context.Context) (output.List, error) {
-					return listServices(ctx, shell.ReadGlobals(c), c.String("namespace"))
+				return list.Show(ctx, e, "no Services: no podctl process has any", func(context.Context) (output.List, error) {
+					return listServices(shell.ReadGlobals(c), c.String("namespace"))
 				})
 			})
 		},
 	}
 }
 
-func listServices(ctx context.Context, g shell.Globals, namespace string) (output.List, error) {
+func listServices(g shell.Globals, namespace string) (output.List, error) {
 	l := output.List{Header: []string{"SERVICE", "TYPE", "ADDRESS", "PORTS", "READY"}, Wide: []string{"ENDPOINTS"}}
-	all, err := shell.ReadServices(ctx, g)
+	all, err := shell.ReadServices(g)
 	for _, s := range all {
 		if namespace == "" || s.Namespace == namespace {
 			l.Items = append(l.Items, serviceItem(s))

@@ -27,7 +27,7 @@ func Locate(e *Env, c *cli.Context, command *cmdline.Command) (*cli.Context, err
 	through := words[:targets]
 	var err error
 	if !command.Args.Services {
-		if through, err = throughServices(c.Context, ReadGlobals(c), command.Args, through); err != nil {
+		if through, err = throughServices(ReadGlobals(c), command.Args, through); err != nil {
 			return c, err
 		}
 	}

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,21 +14,21 @@ import (
 )
 
 // ReadServices returns the Services of the podctl processes of this host, see daemon.ReadServices.
-func ReadServices(ctx context.Context, g Globals) ([]services.Service, error) {
+func ReadServices(g Globals) ([]services.Service, error) {
 	paths, err := host.DefaultPaths.With(g.Given())
 	if err != nil {
 		return nil, err
 	}
-	return daemon.ReadServices(ctx, paths.Locks)
+	return daemon.ReadServices(paths.Locks)
 }
 
 // throughServices replaces the words that name a Service, svc/[NAMESPACE/]NAME, by the pods behind it: all that
 // are ready where a command takes several, else the first. Ports become those of that pod.
-func throughServices(ctx context.Context, g Globals, args cmdline.Args, words []string) ([]string, error) {
+func throughServices(g Globals, args cmdline.Args, words []string) ([]string, error) {
 	if !slices.ContainsFunc(words, isService) {
 		return words, nil
 	}
-	all, err := ReadServices(ctx, g)
+	all, err := ReadServices(g)
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +64,11 @@ func throughServices(ctx context.Context, g Globals, args cmdline.Args, words []
 
 // SplitServices returns the Services that words name, and the words with the pods behind those in their place,
 // ready or not.
-func SplitServices(ctx context.Context, g Globals, words []string) (named []services.Service, pods []string, err error) {
+func SplitServices(g Globals, words []string) (named []services.Service, pods []string, err error) {
 	if !slices.ContainsFunc(words, isService) {
 		return nil, words, nil
 	}
-	all, err := ReadServices(ctx, g)
+	all, err := ReadServices(g)
 	if err != nil {
 		return nil, nil, err
 	}
