@@ -32,7 +32,6 @@ const (
 	chainPostrouting = "nat-postrouting"
 	mapAddresses     = "service-ips"
 	mapNodePorts     = "service-nodeports"
-	setPods          = "endpoints"
 	setHairpin       = "hairpin"
 )
 
@@ -52,7 +51,7 @@ func (r *Rules) Transaction(nft knftables.Interface, all []Service) *knftables.T
 	for _, name := range []string{mapAddresses, mapNodePorts} {
 		tx.Flush(&knftables.Map{Name: name})
 	}
-	for _, name := range []string{setPods, setHairpin, "nodeports-tcp", "nodeports-udp"} {
+	for _, name := range []string{setHairpin, "nodeports-tcp", "nodeports-udp"} {
 		tx.Flush(&knftables.Set{Name: name})
 	}
 	for i := range all {
@@ -61,7 +60,6 @@ func (r *Rules) Transaction(nft knftables.Interface, all []Service) *knftables.T
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(w.addresses)) {
-		tx.Add(&knftables.Element{Set: setPods, Key: []string{address}})
 		tx.Add(&knftables.Element{Set: setHairpin, Key: []string{address, address}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.chains)) {
@@ -94,7 +92,6 @@ func (r *Rules) addBase(tx *knftables.Transaction) {
 	}
 	tx.Add(&knftables.Map{Name: mapAddresses, Type: "ipv4_addr . inet_proto . inet_service : verdict"})
 	tx.Add(&knftables.Map{Name: mapNodePorts, Type: "inet_proto . inet_service : verdict"})
-	tx.Add(&knftables.Set{Name: setPods, Type: "ipv4_addr"})
 	tx.Add(&knftables.Set{Name: setHairpin, Type: "ipv4_addr . ipv4_addr"})
 	tx.Add(&knftables.Set{Name: "nodeports-tcp", Type: "inet_service"})
 	tx.Add(&knftables.Set{Name: "nodeports-udp", Type: "inet_service"})
@@ -105,7 +102,7 @@ func (r *Rules) addBase(tx *knftables.Transaction) {
 	base("nat-output", knftables.NATType, knftables.OutputHook, knftables.DNATPriority, "jump "+chainServices)
 	back := "ip saddr . ip daddr @" + setHairpin
 	if !r.BridgeFiltered {
-		back = "ip saddr @" + setPods + " ip daddr @" + setPods
+		back = "fib saddr type != local" // also of pods that are behind no Service
 	}
 	base(chainPostrouting, knftables.NATType, knftables.PostroutingHook, knftables.SNATPriority,
 		fmt.Sprintf("ct status dnat ct original ip daddr %s %s masquerade", r.Range, back),
