@@ -151,7 +151,7 @@ func (m *Manager) start(ctx context.Context) {
 	}
 	switch {
 	case err == nil:
-		m.serving, m.problem, m.applied = true, "", nil
+		m.serving, m.problem, m.applied, m.seen = true, "", nil, time.Time{}
 		m.apply(ctx, m.inputs(m.own(), m.readOthers()))
 	case errors.Is(err, ErrServedElsewhere):
 		m.elsewhere = true
