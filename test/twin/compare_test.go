@@ -295,6 +295,20 @@ func TestASecondTooLateIsFound(t *testing.T) {
 	}
 }
 
+// TestPageHasASeedOnce: another comparison of it replaces the first.
+func TestPageHasASeedOnce(t *testing.T) {
+	text, err := os.ReadFile("../../docs/twin.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := &Comparison{Differences: []Difference{{Row: "a row"}, {Row: "another"}}}
+	once := (&Comparison{Differences: []Difference{{Row: "a row"}}}).Page(string(text), "99")
+	twice := (&Comparison{Differences: []Difference{{Row: "a row"}}}).Page(before.Page(string(text), "99"), "99")
+	if once != twice || !strings.Contains(once, "| a row | 99: 1 |") {
+		t.Errorf("got\n%s\nwant\n%s", twice, once)
+	}
+}
+
 // TestRowsAreOnThePage: a row that is no longer true is removed from both.
 func TestRowsAreOnThePage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubelet-differences.md"))

@@ -16,13 +16,12 @@ func (c *Comparison) ByRow() map[string]int {
 	return rows
 }
 
-// Page returns the page with what was compared in place of its row of the seed, and the
-// rows of differences that it does not have yet.
+// Page returns the page with what was compared in place of what it has of the seed.
 func (c *Comparison) Page(page, seed string) string {
 	var runs, found []string
 	lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
 	start := slices.Index(lines, "| seed | pods | calls | fields | execs of probes | states | events | runs that one had no time for | explained | not explained |")
-	rows := slices.Index(lines, "| the row begins | differences |")
+	rows := slices.Index(lines, "| the row begins | differences, by seed |")
 	byRow := c.ByRow()
 	for _, l := range lines[start+2:] {
 		if !strings.HasPrefix(l, "| ") {
@@ -32,24 +31,25 @@ func (c *Comparison) Page(page, seed string) string {
 			runs = append(runs, l)
 		}
 	}
-	counts := map[string]int{}
+	counts := map[string][]string{}
 	for _, l := range lines[rows+2:] {
 		cells := strings.Split(strings.Trim(l, "| "), " | ")
 		if len(cells) == 2 {
-			n := 0
-			_, _ = fmt.Sscan(cells[1], &n)
-			counts[cells[0]] = n
+			others := strings.Split(cells[1], ", ")
+			counts[cells[0]] = slices.DeleteFunc(others, func(c string) bool { return strings.HasPrefix(c, seed+": ") })
 		}
 	}
 	for row, n := range byRow {
 		if row != "" {
-			counts[row] += n
+			counts[row] = append(counts[row], fmt.Sprintf("%s: %d", seed, n))
 		}
 	}
 	runs = append(runs, fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d |", seed, c.Pods, c.Calls, c.Fields, c.Probes, c.States, c.Events, c.Cut, len(c.Differences)-byRow[""], byRow[""]))
 	slices.Sort(runs)
 	for _, row := range slices.Sorted(maps.Keys(counts)) {
-		found = append(found, fmt.Sprintf("| %s | %d |", row, counts[row]))
+		if len(counts[row]) > 0 {
+			found = append(found, fmt.Sprintf("| %s | %s |", row, strings.Join(counts[row], ", ")))
+		}
 	}
 	return strings.Join(slices.Concat(lines[:start+2], runs, []string{""}, lines[slices.IndexFunc(lines, func(l string) bool { return l == "## By row" }):rows+2], found), "\n") + "\n"
 }
