@@ -121,12 +121,9 @@ func (h *hostPorts) lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, err
 }
 
-// find returns the other living podctls, by control socket.
-func (h *hostPorts) find() (map[string]*control.Client, error) { return FindPeers(h.runDir, h.own) }
-
-// FindPeers returns the living podctls of any runtime, by control socket, but that of the socket own.
-func FindPeers(runDir, own string) (map[string]*control.Client, error) {
-	runtimes, err := os.ReadDir(runDir)
+// find returns the other living podctls, of any runtime, by control socket.
+func (h *hostPorts) find() (map[string]*control.Client, error) {
+	runtimes, err := os.ReadDir(h.runDir)
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +132,13 @@ func FindPeers(runDir, own string) (map[string]*control.Client, error) {
 		if !dir.IsDir() {
 			continue
 		}
-		path := filepath.Join(runDir, dir.Name())
+		path := filepath.Join(h.runDir, dir.Name())
 		clients, err := control.Find(path, nil)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range clients {
-			if socket := control.Path(path, c.Instance()); socket != own {
+			if socket := control.Path(path, c.Instance()); socket != h.own {
 				found[socket] = c
 			}
 		}
