@@ -80,6 +80,8 @@ type Manager struct {
 	applied []Service
 	// pods are those of the applied zone.
 	pods []PodAddress
+	// known are the parts that were read last.
+	known []*part
 	// written is this process's part as it is in the file; nil without one.
 	written []byte
 	wake    chan struct{}
@@ -188,10 +190,12 @@ func (m *Manager) DNS() string {
 	return DNSAddress
 }
 
-func (m *Manager) hasServices() bool {
+// look returns the parts of the other processes, and whether any process, this one included, has Services.
+func (m *Manager) look() (others []*part, needed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.own().Services) > 0
+	others = m.readOthers()
+	return others, len(m.own().Services) > 0 || slices.ContainsFunc(others, func(p *part) bool { return len(p.Services) > 0 })
 }
 
 const (
@@ -221,10 +225,9 @@ func (m *Manager) Run(ctx context.Context) {
 
 // update serves what the processes have now, or tries to be the one that serves, and writes this one's part.
 func (m *Manager) update(ctx context.Context) {
-	others := m.readOthers()
-	elsewhere := slices.ContainsFunc(others, func(p *part) bool { return len(p.Services) > 0 })
+	others, needed := m.look()
 	var pods []*v1.Pod
-	if elsewhere || m.hasServices() {
+	if needed {
 		pods = m.o.Pods()
 	}
 	m.mu.Lock()
@@ -243,7 +246,7 @@ func (m *Manager) update(ctx context.Context) {
 	case m.elsewhere && len(own.Services) > 0:
 		m.findServer(others)
 	}
-	if len(own.Services) == 0 && !elsewhere {
+	if !needed {
 		m.write(nil)
 		return
 	}

@@ -69,20 +69,20 @@ func (p *part) silent() string {
 	return fmt.Sprintf("podctl %q is silent: what it said at %s counts", p.Instance, p.at.Format(time.TimeOnly))
 }
 
-// readParts returns the parts in a directory, by the ids of their processes in order. With an error, those that can be read.
-func readParts(dir string, living func() (map[string]bool, error)) (all []*part, err error) {
+// readParts returns the parts in a directory, by the ids of their processes in order. With an error, what cannot be read is as
+// it was in known, and a process of which that is not seen counts as living.
+func readParts(dir string, known []*part, living func() (map[string]bool, error)) (all []*part, err error) {
 	files, err := os.ReadDir(dir)
-	if len(files) == 0 {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return nil, err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return known, err
+	case len(files) == 0:
+		return nil, nil
 	}
-	alive, err := living()
-	if err != nil {
-		return nil, err
-	}
-	var unread []error
+	alive, unseen := living()
+	unread := []error{unseen}
 	for _, f := range files {
 		p := &part{file: filepath.Join(dir, f.Name())}
 		info, err := f.Info()
@@ -101,9 +101,13 @@ func readParts(dir string, living func() (map[string]bool, error)) (all []*part,
 		}
 		if err != nil {
 			unread = append(unread, fmt.Errorf("Services in %s: %w", p.file, err))
-			continue
+			i := slices.IndexFunc(known, func(k *part) bool { return k.file == p.file })
+			if i < 0 {
+				continue
+			}
+			p = known[i]
 		}
-		p.living, p.at = alive[p.ID], info.ModTime()
+		p.living, p.at = alive[p.ID] || unseen != nil, info.ModTime()
 		all = append(all, p)
 	}
 	return all, errors.Join(unread...)
@@ -137,12 +141,13 @@ func (m *Manager) removePart(file string) {
 	_ = os.Remove(m.o.Dir) // unless there are others
 }
 
-// readOthers returns the parts of the other processes.
+// readOthers returns the parts of the other processes. m.mu is held.
 func (m *Manager) readOthers() []*part {
-	all, err := readParts(m.o.Dir, m.o.Living)
+	all, err := readParts(m.o.Dir, m.known, m.o.Living)
 	if err != nil {
-		m.o.Log.Warn("not all Services of other podctl processes are seen", "err", err)
+		m.o.Log.Warn("Services of other podctl processes are as they were seen last", "err", err)
 	}
+	m.known = slices.Clone(all)
 	return slices.DeleteFunc(all, func(p *part) bool { return p.ID == m.o.Process.ID })
 }
 
@@ -192,7 +197,7 @@ func (i Input) without(others []Input) Input {
 // Read returns the Services of the processes that live: those that one serves, and those that the others do not get
 // served. living returns the ids of the processes that live. With an error, what can be read.
 func Read(dir string, living func() (map[string]bool, error)) (found []Service, err error) {
-	parts, err := readParts(dir, living)
+	parts, err := readParts(dir, nil, living)
 	parts = slices.DeleteFunc(parts, func(p *part) bool { return !p.living })
 	if i := slices.IndexFunc(parts, func(p *part) bool { return p.Serving }); i >= 0 {
 		parts[0], parts[i] = parts[i], parts[0]

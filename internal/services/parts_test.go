@@ -20,6 +20,7 @@ type host struct {
 	kernel  kernel
 	dir     string
 	living  map[string]bool
+	unseen  error
 	running map[types.UID]bool
 }
 
@@ -50,7 +51,7 @@ func (h *host) start(t *testing.T, id string, pods ...*v1.Pod) *process {
 	p.Manager = NewManager(Options{
 		Range: DefaultRange, Backend: p.backend, Process: Process{ID: id, Instance: strings.TrimRight(id, "'"), Locks: "/run/r"}, Dir: h.dir, Log: discard,
 		Warn:    func(err error) { p.warned = append(p.warned, err.Error()) },
-		Living:  func() (map[string]bool, error) { return h.living, nil },
+		Living:  func() (map[string]bool, error) { return h.living, h.unseen },
 		Pods:    func() []*v1.Pod { return p.pods },
 		Running: func() map[types.UID]bool { return h.running },
 	})
@@ -207,6 +208,33 @@ func TestNothingIsLeftOfServicesWithoutPods(t *testing.T) {
 		}
 		other.suspend()
 		third.suspend()
+	})
+}
+
+// TestWhatCannotBeSeenIsAsItWas: neither processes that are not seen to live, nor a file that cannot be read, are gone.
+func TestWhatCannotBeSeenIsAsItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		server := h.start(t, "web")
+		server.Set(t.Context(), "a", objectsOf(web()))
+		db := h.start(t, "db")
+		db.Set(t.Context(), "a", objectsOf(service("db")))
+		time.Sleep(3 * period)
+		db.suspend()
+		h.unseen = errors.New("too many open files")
+		time.Sleep(2 * period)
+		if !slices.Equal(server.served, both) {
+			t.Errorf("locks cannot be read: served %v", server.served)
+		}
+		h.unseen = nil
+		if err := os.WriteFile(filepath.Join(h.dir, "db.json"), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * period)
+		if !slices.Equal(server.served, both) {
+			t.Errorf("its part cannot be read: served %v", server.served)
+		}
+		server.suspend()
 	})
 }
 
