@@ -82,7 +82,7 @@ type Manager struct {
 	pods []PodAddress
 	// known are the parts that were read last.
 	known []*part
-	// written is this process's part as it is in the file; nil without one.
+	// written is this process's part as it is in the file; nil without one, and empty where writing it failed.
 	written []byte
 	wake    chan struct{}
 }

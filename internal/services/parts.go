@@ -43,6 +43,9 @@ type Process struct {
 	Locks string `json:"locks"`
 }
 
+// partName returns the name of the file in which the process has its part.
+func (p Process) partName() string { return url.PathEscape(p.ID) + ".json" }
+
 // part is what a process contributes and serves. It is in a file which the process touches each period, and which stays
 // if it is killed or leaves pods running.
 type part struct {
@@ -69,16 +72,17 @@ func (p *part) silent() string {
 	return fmt.Sprintf("podctl %q is silent: what it said at %s counts", p.Instance, p.at.Format(time.TimeOnly))
 }
 
-// readParts returns the parts in a directory, by the ids of their processes in order. With an error, what cannot be read is as
-// it was in known, and a process of which that is not seen counts as living.
-func readParts(dir string, known []*part, living func() (map[string]bool, error)) (all []*part, err error) {
+// readParts returns the parts in a directory but the one of the file own, by the ids of their processes in order. With an error,
+// what cannot be read is as it was in known, and a process of which that is not seen counts as living.
+func readParts(dir, own string, known []*part, living func() (map[string]bool, error)) (all []*part, err error) {
 	files, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return known, err
-	case len(files) == 0:
+	}
+	files = slices.DeleteFunc(files, func(f os.DirEntry) bool {
+		return f.Name() == own || strings.HasPrefix(f.Name(), ".") // one that is being written
+	})
+	if len(files) == 0 {
 		return nil, nil
 	}
 	alive, unseen := living()
@@ -86,7 +90,7 @@ func readParts(dir string, known []*part, living func() (map[string]bool, error)
 	for _, f := range files {
 		p := &part{file: filepath.Join(dir, f.Name())}
 		info, err := f.Info()
-		if errors.Is(err, fs.ErrNotExist) || strings.HasPrefix(f.Name(), ".") { // removed, or being written
+		if errors.Is(err, fs.ErrNotExist) { // it was removed
 			continue
 		}
 		var content []byte
@@ -115,7 +119,7 @@ func readParts(dir string, known []*part, living func() (map[string]bool, error)
 
 // write writes the part of this process, or removes it if it is nil. What is there already is only touched.
 func (m *Manager) write(p *part) {
-	file := filepath.Join(m.o.Dir, url.PathEscape(m.o.Process.ID)+".json")
+	file := filepath.Join(m.o.Dir, m.o.Process.partName())
 	if p == nil {
 		if m.written != nil {
 			m.written = nil
@@ -130,6 +134,7 @@ func (m *Manager) write(p *part) {
 		err = errors.Join(os.MkdirAll(m.o.Dir, 0o700), atomicfile.Replace(file, content, 0o600), os.Chtimes(file, now, now))
 	}
 	if err != nil {
+		m.written = []byte{} // it is written again
 		m.o.Log.Warn("other podctl processes do not see the Services of this one", "err", err)
 	}
 }
@@ -143,12 +148,12 @@ func (m *Manager) removePart(file string) {
 
 // readOthers returns the parts of the other processes. m.mu is held.
 func (m *Manager) readOthers() []*part {
-	all, err := readParts(m.o.Dir, m.known, m.o.Living)
+	all, err := readParts(m.o.Dir, m.o.Process.partName(), m.known, m.o.Living)
 	if err != nil {
 		m.o.Log.Warn("Services of other podctl processes are as they were seen last", "err", err)
 	}
-	m.known = slices.Clone(all)
-	return slices.DeleteFunc(all, func(p *part) bool { return p.ID == m.o.Process.ID })
+	m.known = all
+	return all
 }
 
 // inputs returns what the processes contribute, own first. Of one that has exited the pods count that run and that no other
@@ -197,7 +202,7 @@ func (i Input) without(others []Input) Input {
 // Read returns the Services of the processes that live: those that one serves, and those that the others do not get
 // served. living returns the ids of the processes that live. With an error, what can be read.
 func Read(dir string, living func() (map[string]bool, error)) (found []Service, err error) {
-	parts, err := readParts(dir, nil, living)
+	parts, err := readParts(dir, "", nil, living)
 	parts = slices.DeleteFunc(parts, func(p *part) bool { return !p.living })
 	if i := slices.IndexFunc(parts, func(p *part) bool { return p.Serving }); i >= 0 {
 		parts[0], parts[i] = parts[i], parts[0]

@@ -238,6 +238,29 @@ func TestWhatCannotBeSeenIsAsItWas(t *testing.T) {
 	})
 }
 
+// TestPartThatCouldNotBeWrittenIsWrittenLater: the old one is not taken for the new.
+func TestPartThatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		server := h.start(t, "web")
+		server.Set(t.Context(), "a", objectsOf(web()))
+		time.Sleep(2 * period)
+		file := filepath.Join(h.dir, "web.json")
+		old, err := os.ReadFile(file)
+		err = errors.Join(err, os.Remove(file), os.Mkdir(file, 0o700)) // which no file replaces
+		server.Set(t.Context(), "b", objectsOf(service("db")))
+		time.Sleep(2 * period)
+		if err = errors.Join(err, os.Remove(file), os.WriteFile(file, old, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * period)
+		if all, err := h.read(); len(all) != 2 || err != nil {
+			t.Errorf("%+v, %v", all, err)
+		}
+		server.suspend()
+	})
+}
+
 // TestPartThatCannotBeReadHidesNoOther: the others are served.
 func TestPartThatCannotBeReadHidesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
