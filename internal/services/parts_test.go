@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ type host struct {
 	kernel  kernel
 	dir     string
 	living  map[string]bool
-	unseen  error
+	unseen  atomic.Bool // which processes live
 	running map[types.UID]bool
 }
 
@@ -50,8 +51,13 @@ func (h *host) start(t *testing.T, id string, pods ...*v1.Pod) *process {
 	p := &process{backend: &backend{kernel: &h.kernel}, pods: pods, host: h}
 	p.Manager = NewManager(Options{
 		Range: DefaultRange, Backend: p.backend, Process: Process{ID: id, Instance: strings.TrimRight(id, "'"), Locks: "/run/r"}, Dir: h.dir, Log: discard,
-		Warn:    func(err error) { p.warned = append(p.warned, err.Error()) },
-		Living:  func() (map[string]bool, error) { return h.living, h.unseen },
+		Warn: func(err error) { p.warned = append(p.warned, err.Error()) },
+		Living: func() (map[string]bool, error) {
+			if h.unseen.Load() {
+				return nil, errors.New("too many open files")
+			}
+			return h.living, nil
+		},
 		Pods:    func() []*v1.Pod { return p.pods },
 		Running: func() map[types.UID]bool { return h.running },
 	})
@@ -63,7 +69,10 @@ func (h *host) start(t *testing.T, id string, pods ...*v1.Pod) *process {
 func (p *process) resume(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p.end = cancel
-	go p.Run(ctx)
+	go func() {
+		time.Sleep(period / 2) // so that it acts between the steps of a test
+		p.Run(ctx)
+	}()
 }
 
 // suspend stops the process as SIGSTOP does.
@@ -221,12 +230,12 @@ func TestWhatCannotBeSeenIsAsItWas(t *testing.T) {
 		db.Set(t.Context(), "a", objectsOf(service("db")))
 		time.Sleep(3 * period)
 		db.suspend()
-		h.unseen = errors.New("too many open files")
+		h.unseen.Store(true)
 		time.Sleep(2 * period)
 		if !slices.Equal(server.served, both) {
 			t.Errorf("locks cannot be read: served %v", server.served)
 		}
-		h.unseen = nil
+		h.unseen.Store(false)
 		if err := os.WriteFile(filepath.Join(h.dir, "db.json"), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
