@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,7 +17,10 @@ import (
 )
 
 // kernel is the network namespace that backends share: one of them serves.
-type kernel struct{ server *backend }
+type kernel struct {
+	mu     sync.Mutex
+	server *backend
+}
 
 type backend struct {
 	kernel *kernel
@@ -28,6 +31,8 @@ type backend struct {
 }
 
 func (b *backend) Start(context.Context) error {
+	b.kernel.mu.Lock()
+	defer b.kernel.mu.Unlock()
 	switch {
 	case b.err != nil:
 		return b.err
@@ -39,6 +44,8 @@ func (b *backend) Start(context.Context) error {
 }
 
 func (b *backend) Apply(_ context.Context, all []Service, _ []PodAddress) error {
+	b.kernel.mu.Lock()
+	defer b.kernel.mu.Unlock()
 	b.served = nil
 	for _, s := range all {
 		b.served = append(b.served, s.Name+"="+s.Address)
@@ -46,7 +53,15 @@ func (b *backend) Apply(_ context.Context, all []Service, _ []PodAddress) error 
 	return nil
 }
 
+func (b *backend) serves() []string {
+	b.kernel.mu.Lock()
+	defer b.kernel.mu.Unlock()
+	return slices.Clone(b.served)
+}
+
 func (b *backend) Stop(keep bool) error {
+	b.kernel.mu.Lock()
+	defer b.kernel.mu.Unlock()
 	b.kernel.server, b.served, b.kept = nil, nil, keep
 	return nil
 }
@@ -64,20 +79,20 @@ func TestOneProcessServesForAll(t *testing.T) {
 			t.Errorf("DNS %q, objects %v before a pod starts", first.DNS(), given.Services)
 		}
 		given = second.Set(t.Context(), "a", objectsOf(service("db", without)))
-		time.Sleep(3 * period)
-		if len(first.served) != 2 || second.DNS() != DNSAddress || len(second.served) != 0 {
-			t.Errorf("served %v and %v, want both by the first", first.served, second.served)
+		pass(3 * period)
+		if len(first.serves()) != 2 || second.DNS() != DNSAddress || len(second.serves()) != 0 {
+			t.Errorf("served %v and %v, want both by the first", first.serves(), second.serves())
 		}
 		first.suspend()
 		_ = first.Close(true)
 		first.kill()
-		time.Sleep(2 * period)
+		pass(2 * period)
 		db := given.Services[types.NamespacedName{Namespace: "default", Name: "db"}]
-		if !first.kept || !slices.Equal(second.served, []string{"db=" + db.Spec.ClusterIP}) {
-			t.Errorf("after the first: kept %v, served %v", first.kept, second.served)
+		if !first.kept || !slices.Equal(second.serves(), []string{"db=" + db.Spec.ClusterIP}) {
+			t.Errorf("after the first: kept %v, served %v", first.kept, second.serves())
 		}
 		second.Set(t.Context(), "a", pod.NewObjects())
-		time.Sleep(2 * period)
+		pass(2 * period)
 		if h.kernel.server != nil || second.DNS() != "" {
 			t.Error("it serves no Services")
 		}
@@ -94,15 +109,15 @@ func TestUnservedServicesChangeNothing(t *testing.T) {
 		if o := p.Set(t.Context(), "a", objectsOf(service("web"))); len(o.Services) != 0 || p.DNS() != "" {
 			t.Errorf("objects %v, DNS %q", o.Services, p.DNS())
 		}
-		time.Sleep(2 * retryPeriod)
+		pass(2 * retryPeriod)
 		if all, err := h.read(); err != nil || len(all) != 1 || all[0].Problem != "nft is not installed" {
 			t.Errorf("%+v, %v", all, err)
 		}
 		if !slices.Equal(p.warned, []string{"nft is not installed"}) {
 			t.Errorf("warnings %q, want one", p.warned)
 		}
-		p.err = nil
-		time.Sleep(retryPeriod + period)
+		h.change(func() { p.err = nil })
+		pass(retryPeriod + period)
 		if p.DNS() != DNSAddress {
 			t.Error("it is not tried again")
 		}
@@ -118,11 +133,11 @@ func TestServerThatIsNotSeenIsSaid(t *testing.T) {
 		h.kernel.server = &backend{}
 		p := h.start(t, "1")
 		p.Set(t.Context(), "a", objectsOf(service("web")))
-		time.Sleep(silence)
+		pass(silence)
 		if all, _ := h.read(); len(all) != 1 || all[0].Problem != "" {
 			t.Errorf("before it had the time to say so: %+v", all)
 		}
-		time.Sleep(2 * period)
+		pass(2 * period)
 		if all, _ := h.read(); len(all) != 1 || !strings.Contains(all[0].Problem, "run directory") || p.DNS() != "" {
 			t.Errorf("%+v", all)
 		}
@@ -136,9 +151,9 @@ func TestRangeWithPodsIsNotServed(t *testing.T) {
 		h := newHost(t)
 		p := h.start(t, "1", readyPod("web-1", "web", "10.96.7.7"))
 		p.Set(t.Context(), "a", objectsOf(service("web")))
-		time.Sleep(2 * period)
+		pass(2 * period)
 		if all, _ := h.read(); len(all) != 1 || !strings.HasPrefix(all[0].Problem, "the range 10.96.0.0/16 of Services has the address 10.96.7.7 of the pod default/web-1") || h.kernel.server != nil || p.kept || p.DNS() != "" {
-			t.Errorf("%+v, served %v", all, p.served)
+			t.Errorf("%+v, served %v", all, p.serves())
 		}
 		p.suspend()
 	})

@@ -3,11 +3,11 @@ package services
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,10 +18,10 @@ import (
 
 // host is what the processes of a test share.
 type host struct {
-	kernel  kernel
+	kernel  kernel // its mutex guards the rest, too
 	dir     string
 	living  map[string]bool
-	unseen  atomic.Bool // which processes live
+	unseen  bool // which processes live
 	running map[types.UID]bool
 }
 
@@ -29,9 +29,29 @@ func newHost(t *testing.T) *host {
 	return &host{dir: filepath.Join(t.TempDir(), "services"), living: map[string]bool{}}
 }
 
-func (h *host) read() ([]Service, error) {
-	return Read(h.dir, func() (map[string]bool, error) { return h.living, nil })
+// change changes what processes read.
+func (h *host) change(f func()) {
+	h.kernel.mu.Lock()
+	defer h.kernel.mu.Unlock()
+	f()
 }
+
+// pass lets processes act for a while.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (h *host) seeLiving() (living map[string]bool, err error) {
+	h.change(func() {
+		if living = maps.Clone(h.living); h.unseen {
+			err = errors.New("too many open files")
+		}
+	})
+	return living, err
+}
+
+func (h *host) read() ([]Service, error) { return Read(h.dir, h.seeLiving) }
 
 func (h *host) files() []string {
 	files, _ := filepath.Glob(filepath.Join(h.dir, "*"))
@@ -51,17 +71,12 @@ func (h *host) start(t *testing.T, id string, pods ...*v1.Pod) *process {
 	p := &process{backend: &backend{kernel: &h.kernel}, pods: pods, host: h}
 	p.Manager = NewManager(Options{
 		Range: DefaultRange, Backend: p.backend, Process: Process{ID: id, Instance: strings.TrimRight(id, "'"), Locks: "/run/r"}, Dir: h.dir, Log: discard,
-		Warn: func(err error) { p.warned = append(p.warned, err.Error()) },
-		Living: func() (map[string]bool, error) {
-			if h.unseen.Load() {
-				return nil, errors.New("too many open files")
-			}
-			return h.living, nil
-		},
-		Pods:    func() []*v1.Pod { return p.pods },
-		Running: func() map[types.UID]bool { return h.running },
+		Warn:    func(err error) { p.warned = append(p.warned, err.Error()) },
+		Living:  h.seeLiving,
+		Pods:    func() (pods []*v1.Pod) { h.change(func() { pods = p.pods }); return pods },
+		Running: func() (running map[types.UID]bool) { h.change(func() { running = h.running }); return running },
 	})
-	h.living[id] = true
+	h.change(func() { h.living[id] = true })
 	p.resume(t)
 	return p
 }
@@ -81,10 +96,12 @@ func (p *process) suspend() { p.end(); synctest.Wait() }
 // kill ends the process as SIGKILL does: the kernel lets go of the port and of its lock.
 func (p *process) kill() {
 	p.suspend()
-	delete(p.host.living, p.o.Process.ID)
-	if p.host.kernel.server == p.backend {
-		p.host.kernel.server = nil
-	}
+	p.host.change(func() {
+		delete(p.host.living, p.o.Process.ID)
+		if p.host.kernel.server == p.backend {
+			p.host.kernel.server = nil
+		}
+	})
 }
 
 func withUID(p *v1.Pod) { p.UID = types.UID(p.Name) }
@@ -102,28 +119,28 @@ func TestSuspendedProcessKeepsItsServices(t *testing.T) {
 		server.Set(t.Context(), "a", objectsOf(web()))
 		db := h.start(t, "db", readyPod("db-1", "db", "10.0.0.1", withUID))
 		db.Set(t.Context(), "a", objectsOf(service("db")))
-		time.Sleep(3 * period)
-		if all, err := h.read(); !slices.Equal(server.served, both) || err != nil || all[0].Stale != "" {
-			t.Fatalf("served %v, %+v, %v", server.served, all, err)
+		pass(3 * period)
+		if all, err := h.read(); !slices.Equal(server.serves(), both) || err != nil || all[0].Stale != "" {
+			t.Fatalf("served %v, %+v, %v", server.serves(), all, err)
 		}
 		db.suspend()
-		time.Sleep(time.Minute)
-		if all, _ := h.read(); !slices.Equal(server.served, both) || len(all[0].Endpoints) != 1 || !strings.HasPrefix(all[0].Stale, `podctl "db" is silent`) {
-			t.Errorf("suspended: served %v, %+v", server.served, all)
+		pass(time.Minute)
+		if all, _ := h.read(); !slices.Equal(server.serves(), both) || len(all[0].Endpoints) != 1 || !strings.HasPrefix(all[0].Stale, `podctl "db" is silent`) {
+			t.Errorf("suspended: served %v, %+v", server.serves(), all)
 		}
 		db.resume(t)
-		time.Sleep(3 * period)
+		pass(3 * period)
 		if all, _ := h.read(); all[0].Stale != "" {
 			t.Errorf("it goes on: %+v", all)
 		}
-		h.running = map[types.UID]bool{}
+		h.change(func() { h.running = map[types.UID]bool{} })
 		db.kill()
-		time.Sleep(2 * period)
-		if !slices.Equal(server.served, both[1:]) || len(h.files()) != 1 {
-			t.Errorf("after its exit: served %v, files %v", server.served, h.files())
+		pass(2 * period)
+		if !slices.Equal(server.serves(), both[1:]) || len(h.files()) != 1 {
+			t.Errorf("after its exit: served %v, files %v", server.serves(), h.files())
 		}
 		server.suspend()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if all, _ := h.read(); !strings.HasPrefix(all[0].Stale, `podctl "web" is silent`) {
 			t.Errorf("the server is suspended: %+v", all)
 		}
@@ -149,17 +166,17 @@ func TestAddressesOutliveAKilledProcess(t *testing.T) {
 				h := newHost(t)
 				first := h.start(t, "run-1", readyPod("db-1", "db", "10.0.0.1", withUID))
 				first.Set(t.Context(), "a", objectsOf(service("db")))
-				time.Sleep(2 * period)
+				pass(2 * period)
 				first.kill()
-				h.running = c.running
+				h.change(func() { h.running = c.running })
 				second := h.start(t, c.id)
 				second.Set(t.Context(), "a", objectsOf(web()))
-				if !slices.Equal(second.served, c.want) {
-					t.Errorf("at once: served %v, want %v", second.served, c.want)
+				if !slices.Equal(second.serves(), c.want) {
+					t.Errorf("at once: served %v, want %v", second.serves(), c.want)
 				}
-				time.Sleep(2 * period)
-				if !slices.Equal(second.served, c.want) {
-					t.Errorf("served %v, want %v", second.served, c.want)
+				pass(2 * period)
+				if !slices.Equal(second.serves(), c.want) {
+					t.Errorf("served %v, want %v", second.serves(), c.want)
 				}
 				if s := second.table[0]; s.Name == "db" && (len(s.Endpoints) != 1 || !s.Endpoints[0].Ready || s.Stale == "") {
 					t.Errorf("%+v", s)
@@ -178,17 +195,16 @@ func TestAdoptedPodsAreServedAsTheirOwnerSays(t *testing.T) {
 		h.running = map[types.UID]bool{"db-1": true}
 		first := h.start(t, "agent", readyPod("db-1", "db", "10.0.0.1", withUID))
 		first.Set(t.Context(), "a", objectsOf(service("db")))
-		time.Sleep(2 * period)
+		pass(2 * period)
 		first.kill()
-		adopted := readyPod("db-1", "db", "", withUID, unready)
-		second := h.start(t, "agent'", adopted)
+		second := h.start(t, "agent'", readyPod("db-1", "db", "", withUID, unready))
 		second.Set(t.Context(), "a", objectsOf(service("db")))
-		time.Sleep(2 * period)
+		pass(2 * period)
 		if s := second.table[0]; len(s.Endpoints) != 1 || !s.Endpoints[0].Ready {
 			t.Errorf("before its adoption: %+v", s)
 		}
-		adopted.Status.PodIPs = []v1.PodIP{{IP: "10.0.0.1"}}
-		time.Sleep(2 * period)
+		h.change(func() { second.pods = []*v1.Pod{readyPod("db-1", "db", "10.0.0.1", withUID, unready)} })
+		pass(2 * period)
 		if s := second.table[0]; len(s.Endpoints) != 1 || s.Endpoints[0].Ready || s.Stale != "" {
 			t.Errorf("after its adoption: %+v", s)
 		}
@@ -202,7 +218,7 @@ func TestNothingIsLeftOfServicesWithoutPods(t *testing.T) {
 		h := newHost(t)
 		server, other, third := h.start(t, "run-1"), h.start(t, "run-2"), h.start(t, "run-3")
 		server.Set(t.Context(), "a", objectsOf(service("web")))
-		time.Sleep(3 * period)
+		pass(3 * period)
 		if len(h.files()) != 3 {
 			t.Fatalf("%v while it serves", h.files())
 		}
@@ -211,7 +227,7 @@ func TestNothingIsLeftOfServicesWithoutPods(t *testing.T) {
 			t.Error(server.kept, err)
 		}
 		server.kill()
-		time.Sleep(2 * period)
+		pass(2 * period)
 		if _, err := os.Stat(h.dir); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%v is left: %v", h.dir, h.files())
 		}
@@ -228,20 +244,20 @@ func TestWhatCannotBeSeenIsAsItWas(t *testing.T) {
 		server.Set(t.Context(), "a", objectsOf(web()))
 		db := h.start(t, "db")
 		db.Set(t.Context(), "a", objectsOf(service("db")))
-		time.Sleep(3 * period)
+		pass(3 * period)
 		db.suspend()
-		h.unseen.Store(true)
-		time.Sleep(2 * period)
-		if !slices.Equal(server.served, both) {
-			t.Errorf("locks cannot be read: served %v", server.served)
+		h.change(func() { h.unseen = true })
+		pass(2 * period)
+		if !slices.Equal(server.serves(), both) {
+			t.Errorf("locks cannot be read: served %v", server.serves())
 		}
-		h.unseen.Store(false)
+		h.change(func() { h.unseen = false })
 		if err := os.WriteFile(filepath.Join(h.dir, "db.json"), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * period)
-		if !slices.Equal(server.served, both) {
-			t.Errorf("its part cannot be read: served %v", server.served)
+		pass(2 * period)
+		if !slices.Equal(server.serves(), both) {
+			t.Errorf("its part cannot be read: served %v", server.serves())
 		}
 		server.suspend()
 	})
@@ -253,16 +269,16 @@ func TestPartThatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
 		h := newHost(t)
 		server := h.start(t, "web")
 		server.Set(t.Context(), "a", objectsOf(web()))
-		time.Sleep(2 * period)
+		pass(2 * period)
 		file := filepath.Join(h.dir, "web.json")
 		old, err := os.ReadFile(file)
 		err = errors.Join(err, os.Remove(file), os.Mkdir(file, 0o700)) // which no file replaces
 		server.Set(t.Context(), "b", objectsOf(service("db")))
-		time.Sleep(2 * period)
+		pass(2 * period)
 		if err = errors.Join(err, os.Remove(file), os.WriteFile(file, old, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * period)
+		pass(2 * period)
 		if all, err := h.read(); len(all) != 2 || err != nil {
 			t.Errorf("%+v, %v", all, err)
 		}
@@ -285,9 +301,9 @@ func TestPartThatCannotBeReadHidesNoOther(t *testing.T) {
 		h.living[""] = true
 		server := h.start(t, "web")
 		server.Set(t.Context(), "a", objectsOf(web()))
-		time.Sleep(2 * period)
-		if all, err := h.read(); len(all) != 1 || !strings.Contains(err.Error(), "x.json") || !slices.Equal(server.served, both[1:]) {
-			t.Errorf("%+v, %v, served %v", all, err, server.served)
+		pass(2 * period)
+		if all, err := h.read(); len(all) != 1 || !strings.Contains(err.Error(), "x.json") || !slices.Equal(server.serves(), both[1:]) {
+			t.Errorf("%+v, %v, served %v", all, err, server.serves())
 		}
 		server.suspend()
 	})
