@@ -83,6 +83,16 @@ var actsByName = map[string]func(h *history, args []string){
 	},
 	"rule": func(h *history, args []string) { h.rule(args[0], len(args) > 1) }, // NAME [whole]: a file of examples/faults
 	"calm": func(h *history, _ []string) { h.calm() },
+	// Not drawn: pods must do what their manifests say by now, whatever is wrong; and the runtime's sandboxes that
+	// are not ready are removed.
+	"must-match": func(h *history, refs []string) { h.mustMatch(refs) },
+	"forget": func(h *history, _ []string) {
+		for _, s := range h.judge.ownSandboxes() {
+			if !isReadySandbox(s) {
+				_, _ = h.sim.RemovePodSandbox(h.t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: s.Id})
+			}
+		}
+	},
 
 	// The disks of podctl and of the runtime are full, until calm.
 	"disk-full": func(h *history, args []string) {

@@ -165,6 +165,19 @@ func matchesManifest(i Info, d Desired) bool {
 	}
 }
 
+// mustMatch asks for pods of the podctl that do what their manifests say now.
+func (h *history) mustMatch(refs []string) {
+	if h.podctl == nil {
+		return
+	}
+	infos := h.podctl.Pods()
+	for _, d := range h.desire(refs) {
+		if !slices.ContainsFunc(infos, func(i Info) bool { return i.Pod.UID == d.Pod.UID && matchesManifest(i, d) }) {
+			violate(h.t, converges, "%s does not do what its manifest says", d.Pod.Name)
+		}
+	}
+}
+
 // converge waits until the pods are what is asked for, and nothing else is there. One that was
 // stopped or evicted, and whose manifest has not changed, is started by name.
 func (h *history) converge(p *podctl) {

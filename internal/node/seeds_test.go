@@ -8,13 +8,14 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 var (
 	seedCount  = flag.Int("seeds", 20, "random histories of a node to play at least")
-	seedsFor   = flag.Duration("seeds.for", 0, "play more of them until this time is over")
+	seedsFor   = flag.Duration("seeds.for", 0, "play more of them, or the one of -seed or -history again, until this time is over")
 	firstSeed  = flag.Uint64("seeds.first", 1, "first of their seeds")
 	seedsFound = flag.Int("seeds.found", 1, "failing seeds after which to play no more")
 	shrinks    = flag.Bool("seeds.shrink", true, "shrink the history of a seed that fails")
@@ -29,6 +30,10 @@ func TestSeeds(t *testing.T) {
 	switch {
 	case *playsOnly:
 		playAll(t, os.Stdin, os.Stdout)
+	case *historyOf != "" && *seedsFor > 0:
+		playAgain(t, readHistory(t, *historyOf), time.Now().Add(*seedsFor))
+	case *oneSeed != 0 && *seedsFor > 0:
+		playAgain(t, draw(*oneSeed), time.Now().Add(*seedsFor))
 	case *historyOf != "":
 		playFile(t, *historyOf)
 	case *oneSeed != 0:
@@ -83,6 +88,24 @@ func playFile(t *testing.T, file string) {
 	if len(out.Violations) > 0 {
 		t.Errorf("%s: %s", file, out.Violations[0])
 	}
+}
+
+// playAgain plays a history until the time is over, and counts how often it fails.
+func playAgain(t *testing.T, acts []string, until time.Time) {
+	var played, failed atomic.Int64
+	var players sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		p := newPlayer(t)
+		players.Go(func() {
+			for time.Now().Before(until) {
+				if played.Add(1); len(p.play(acts).Violations) > 0 {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	players.Wait()
+	t.Logf("fails in %d of %d plays", failed.Load(), played.Load())
 }
 
 // failure is a seed whose history breaks an invariant.
