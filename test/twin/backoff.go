@@ -91,6 +91,13 @@ func (p *comparing) restartBetween(a, b []*Attempt) bool {
 	return p.restart > 0 && len(less) < len(more) && s.Began.Add(p.restart).Sub(more[len(less)].Steps[0].At) < downtime
 }
 
+// restartBetweenSandboxes reports whether the nodes were killed after one sandbox was made and before the
+// other: the one has forgotten what it was doing there.
+func (p *comparing) restartBetweenSandboxes(a, b *Attempt) bool {
+	before := func(x *Attempt, s *Side) bool { return x.Steps[0].At.Before(s.Began.Add(p.restart)) }
+	return p.restart > 0 && before(a, p.kubelet) != before(b, p.podctl)
+}
+
 // judge notes which runs of a container began by the rule.
 func (p *comparing) judge(runs []*Attempt, again bool) {
 	right, due := byRule(runs, again)

@@ -99,7 +99,7 @@ func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Si
 func withoutBroken(attempts []*Attempt, killed time.Time) []*Attempt {
 	return slices.DeleteFunc(attempts, func(a *Attempt) bool {
 		a.Steps = slices.DeleteFunc(a.Steps, func(s Step) bool {
-			return (s.Code == "Unavailable" || s.Code == "Canceled") && s.At.Before(killed.Add(time.Second)) && s.End.After(killed.Add(-time.Second))
+			return (s.Code == "Unavailable" || s.Code == "Canceled") && s.At.Before(killed.Add(time.Second)) && s.End.After(killed.Add(-tie))
 		})
 		for name, runs := range a.Containers {
 			a.Containers[name] = withoutBroken(runs, killed)
@@ -127,7 +127,13 @@ func (p *comparing) lives() {
 			}
 			return
 		}
-		p.steps(what, a[i], b[i], at(a, i-1), at(b, i-1), a[i], b[i])
+		if p.restartBetweenSandboxes(a[i], b[i]) {
+			for name := range both(a[i].Containers, b[i].Containers) {
+				p.drifted[name] = true
+			}
+		} else {
+			p.steps(what, a[i], b[i], at(a, i-1), at(b, i-1), a[i], b[i])
+		}
 		for _, name := range slices.Sorted(maps.Keys(both(a[i].Containers, b[i].Containers))) {
 			p.attempts(what+" "+name, name, a[i].Containers[name], b[i].Containers[name], a[i], b[i])
 		}
@@ -217,7 +223,7 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 		p.more = more
 		p.steps(what, a[i], b[i], cmp.Or(at(a, i-1), beforeA), cmp.Or(at(b, i-1), beforeB), inA, inB)
 		p.more = 0
-		p.probes(what, a[i], b[i])
+		p.probes(what, a[i], b[i], inA, inB)
 	}
 }
 
@@ -279,34 +285,6 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 	}
 	if a.Exit.Code != b.Exit.Code && methods(a) == methods(b) && !p.apart(a, b) && !graceTie(a, b) && !a.Exit.At.IsZero() && !b.Exit.At.IsZero() {
 		p.differ(what+": exit", fmt.Sprint(a.Exit.Code, a.Exit.Reason), fmt.Sprint(b.Exit.Code, b.Exit.Reason))
-	}
-}
-
-// probes compares how often the probes of an attempt ran.
-func (p *comparing) probes(what string, a, b *Attempt) {
-	p.Probes += len(a.Probes) + len(b.Probes)
-	rate := func(x *Attempt) float64 {
-		if len(x.Probes) < 2 {
-			return 0
-		}
-		return x.Probes[len(x.Probes)-1].At.Sub(x.Probes[0].At).Seconds() / float64(len(x.Probes)-1)
-	}
-	ra, rb := rate(a), rate(b)
-	if len(a.Probes) > 9 && len(b.Probes) > 9 && (ra-rb > 0.3*ra || rb-ra > 0.3*ra) {
-		p.differ(what+": seconds between probes", fmt.Sprintf("%.2f (%d)", ra, len(a.Probes)), fmt.Sprintf("%.2f (%d)", rb, len(b.Probes)))
-	}
-	lasted := func(x *Attempt, s *Side) time.Duration {
-		end := s.Ended
-		if !x.Exit.At.IsZero() {
-			end = x.Exit.At
-		}
-		if i := slices.IndexFunc(x.Steps, func(s Step) bool { return s.Method == "StopContainer" }); i >= 0 {
-			end = x.Steps[i].At
-		}
-		return end.Sub(x.Steps[0].At)
-	}
-	if short := min(lasted(a, p.kubelet), lasted(b, p.podctl)); short > 15*time.Second && (len(a.Probes) == 0) != (len(b.Probes) == 0) {
-		p.differ(what+": probes", fmt.Sprint(len(a.Probes)), fmt.Sprint(len(b.Probes)))
 	}
 }
 

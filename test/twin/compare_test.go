@@ -97,7 +97,7 @@ func TestNumbersOfRunsBeginAnew(t *testing.T) {
 			return []*Attempt{{Steps: []Step{{Method: "CreateContainer", At: time.Unix(1000, 0), Request: map[string]any{"config": map[string]any{"metadata": map[string]any{"attempt": n}}}}}}}
 		}
 		began := time.Unix(990, 0)
-		p := &comparing{Comparison: &Comparison{}, kubelet: side(began), podctl: side(began), ahead: map[string]int{"c": 2}, drifted: map[string]bool{},
+		p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{}}}, kubelet: side(began), podctl: side(began), ahead: map[string]int{"c": 2}, drifted: map[string]bool{},
 			right: map[*Attempt]bool{}, due: map[*Attempt]time.Time{}}
 		p.attempts("sandbox 1 c", "c", run(number), run(number), &Attempt{}, &Attempt{})
 		if p.ahead["c"] != want {

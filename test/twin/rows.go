@@ -93,6 +93,15 @@ var rows = []row{
 		},
 	},
 	{
+		"the runtime's events are hints, each of which triggers a relist of its pod",
+		// A kubelet's next relist is up to a second after an exit: until then it probes what has ended. The
+		// last probe before an exit may come on one node only.
+		func(p *comparing, d Difference) bool {
+			container, ok := strings.CutPrefix(d.What, "events Unhealthy of ")
+			return ok && d.Podctl == "0" && p.onlyAtExits(container, "Unhealthy")
+		},
+	},
+	{
 		"a pod whose manifest is removed is probed for readiness until it has stopped",
 		func(p *comparing, d Difference) bool {
 			return strings.HasPrefix(d.What, "events Unhealthy ") && d.Kubelet == "0" && len(p.pod.Acts) > 1
@@ -115,6 +124,20 @@ func (p *comparing) hasEndedForGood() bool {
 	return strings.Contains(p.pod.Acts[0].Manifest, "livenessProbe") && slices.ContainsFunc(p.podctl.Statuses, func(s Sample) bool {
 		return s.Status.Phase == v1.PodRunning && slices.ContainsFunc(s.Status.ContainerStatuses, func(c v1.ContainerStatus) bool { return c.State.Terminated != nil })
 	})
+}
+
+// onlyAtExits reports whether each event of the kubelet for this reason came when the container was about to
+// end, or shortly after that.
+func (p *comparing) onlyAtExits(container, reason string) bool {
+	ending := func(at time.Time) bool {
+		return slices.ContainsFunc(sandboxes(p.kubelet.Life), func(sandbox *Attempt) bool {
+			return slices.ContainsFunc(sandbox.Containers[container], func(run *Attempt) bool {
+				since := at.Sub(run.Exit.At)
+				return since > -time.Second && since < slack
+			})
+		})
+	}
+	return !slices.ContainsFunc(p.kubelet.Events, func(e Event) bool { return e.Container == container && e.Reason == reason && !ending(e.At) })
 }
 
 // number is that with which a text begins, 0 if there is none.
