@@ -279,9 +279,8 @@ func TestASecondTooLateIsFound(t *testing.T) {
 	for i := range 5 {
 		began := time.Unix(int64(1000+100*i), 0)
 		late := side(began)
-		for _, s := range []*Step{&late.Life.Sandboxes[0].Steps[1]} {
-			s.At, s.End = s.At.Add(time.Second), s.End.Add(time.Second)
-		}
+		stop := &late.Life.Sandboxes[0].Steps[1]
+		stop.At, stop.End = stop.At.Add(time.Second), stop.End.Add(time.Second)
 		for _, a := range late.Life.Sandboxes[0].Containers["c"] {
 			for i := range a.Steps {
 				a.Steps[i].At, a.Steps[i].End = a.Steps[i].At.Add(time.Second), a.Steps[i].End.Add(time.Second)

@@ -1,7 +1,6 @@
 package twin
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -166,7 +165,7 @@ func masking(uid, pod, suffix string) *strings.Replacer {
 var messageFile = regexp.MustCompile(`(<root>/pods/<uid>/containers/[^/"]*/)[0-9a-f]{8}"`)
 
 func (r *reader) step(c trace.Data, masked *strings.Replacer) Step {
-	written, err := marshal(c.Request)
+	written, err := json.Marshal(c.Request)
 	if err != nil {
 		panic(err)
 	}
@@ -176,15 +175,6 @@ func (r *reader) step(c trace.Data, masked *strings.Replacer) Step {
 		panic(err)
 	}
 	return Step{Method: c.Method, At: c.Start, End: c.Start.Add(time.Duration(c.Took * float64(time.Second))), Code: c.Code, Request: sorted(request)}
-}
-
-// marshal writes JSON in which <, > and & stand as they are.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
 }
 
 // sorted puts lists into an order of their own: of variables and mounts a kubelet's is random.

@@ -33,15 +33,15 @@ type node struct {
 	pods   func() ([]v1.Pod, error)
 	kill   func()
 	start  func()
-	names  []string // what has other names in the two, and the common ones
+	names  []string // for strings.NewReplacer: a path of this node, the name that both have for it
 	end    func()   // ends the trace
 }
 
 // startKubelet starts a kubelet on podctl sim with the rules.
 func startKubelet(t *testing.T, dir, podctl string, rules []string) *node {
 	t.Helper()
-	t.Setenv("PODCTL_DEV_SIM_RULES", rulesFile(t, dir, rules))
-	k := live.StartKubeletOf(t, live.KubeletSimKind, "--max-pods=1000", "--registry-qps=0", "--v=3", "--hostname-override=twin", "--node-ip=127.0.0.1")
+	t.Setenv("PODCTL_DEV_SIM_RULES", rulesFile(t, dir, rules, suffix))
+	k := live.StartKubeletOf(t, live.KubeletSimKind, "--max-pods=1000", "--registry-qps=0", "--v=3", "--hostname-override="+strings.TrimPrefix(suffix, "-"), "--node-ip=127.0.0.1")
 	calls := filepath.Join(dir, "kubelet.calls")
 	tracing := command(t, filepath.Join(dir, "kubelet.trace.log"), podctl, "-r", k.Runtime.Endpoint, "--run-dir", filepath.Join(dir, "tracerun"), "trace", "--attach", "--show-secrets", "-o", "json", "--write", calls)
 	lib := filepath.Dir(k.Root)
@@ -68,7 +68,7 @@ func startPodctl(t *testing.T, dir, podctl string, rules []string) *node {
 		t.Fatal(err)
 	}
 	sim := command(t, filepath.Join(dir, "sim.log"), "unshare", "--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh",
-		podctl, "sim", "--listen", socket, "--loopback", "--rules", rulesFile(t, dir, rules))
+		podctl, "sim", "--listen", socket, "--loopback", "--rules", rulesFile(t, dir, rules, ""))
 	waitFor(t, socket)
 	tracing := command(t, filepath.Join(dir, "podctl.trace.log"), podctl, "-r", "unix://"+socket, "trace", "--listen", traced, "--show-secrets", "-o", "json", "--write", n.calls)
 	waitFor(t, traced)
@@ -111,13 +111,20 @@ func (n *node) clear() {
 	testutil.Poll(live.Timeout, func() bool { pods, err := n.pods(); return err == nil && len(pods) == 0 })
 }
 
-func rulesFile(t *testing.T, dir string, rules []string) string {
+// suffix is what the kubelet appends to the names of its pods.
+const suffix = "-twin"
+
+// rulesFile writes the rules, with what the node appends to names of pods.
+func rulesFile(t *testing.T, dir string, rules []string, suffix string) string {
 	t.Helper()
 	list := []map[string]string{}
 	for _, rule := range rules {
 		object := map[string]string{}
 		for word := range strings.FieldsSeq(rule) {
 			key, value, _ := strings.Cut(word, "=")
+			if key == "pod" {
+				value += suffix
+			}
 			object[key] = value
 		}
 		list = append(list, object)
@@ -126,7 +133,7 @@ func rulesFile(t *testing.T, dir string, rules []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "rules.yaml")
+	file := filepath.Join(dir, "rules"+suffix+".yaml")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +183,8 @@ func getPods(client *http.Client, url string) ([]v1.Pod, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var list v1.PodList
-	return list.Items, json.NewDecoder(resp.Body).Decode(&list)
+	err = json.NewDecoder(resp.Body).Decode(&list)
+	return list.Items, err
 }
 
 // readCalls reads what podctl trace wrote.
@@ -216,7 +224,7 @@ func klogEvents(t *testing.T, file string) []Event {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Event{At: at, Pod: strings.TrimSuffix(string(m[2]), "-twin"), Container: containerOf(string(m[3])), Reason: string(m[4])}
+		return &Event{At: at, Pod: strings.TrimSuffix(string(m[2]), suffix), Container: containerOf(string(m[3])), Reason: string(m[4])}
 	})
 }
 

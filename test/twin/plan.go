@@ -91,7 +91,7 @@ func (d *draw) planned(name string, span time.Duration) Planned {
 		}
 	}
 	if d.often(15) {
-		p.Rules = append(p.Rules, fmt.Sprintf("method=%s pod=%s* %s", oneOf(d, "RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer"), name,
+		p.Rules = append(p.Rules, fmt.Sprintf("method=%s pod=%s %s", oneOf(d, "RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer"), name,
 			oneOf(d, "nth=1 error=Unknown", "nth=1-2 error=Internal", "nth=2 error=Unavailable", "delay=3s", "nth=1 delay=8s")))
 	}
 	return p

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ var rows = []row{
 		"a hook that exceeds its grace period, and a Sync or Terminate that is cancelled, end at the next call",
 		// A kubelet's goes on, and fails when the container has ended.
 		func(_ *comparing, d Difference) bool {
-			return strings.HasPrefix(d.What, "events FailedPreStopHook ") && count(d.Podctl) < count(d.Kubelet) ||
+			return strings.HasPrefix(d.What, "events FailedPreStopHook ") && number(d.Podctl) < number(d.Kubelet) ||
 				strings.HasSuffix(d.What, ": calls") && strings.ReplaceAll(d.Podctl, "ExecSync Canceled", "ExecSync OK") == d.Kubelet
 		},
 	},
@@ -60,12 +59,12 @@ var rows = []row{
 	{
 		"`podctl.json` in the pod's directory keeps that a pod was asked to stop, and how it ended",
 		// A kubelet that starts again begins a static pod anew, and its deadline.
-		func(p *comparing, _ Difference) bool { return p.endedBeforeRestart() },
+		func(p *comparing, d Difference) bool { return sinceRestart(d) && p.endedBeforeRestart() },
 	},
 	{
 		"a terminal phase in the status published last is final",
-		func(p *comparing, _ Difference) bool {
-			return p.restart > 0 && strings.Contains(p.pod.Acts[0].Manifest, "activeDeadlineSeconds") && p.pod.Acts[0].At < p.restart
+		func(p *comparing, d Difference) bool {
+			return sinceRestart(d) && p.restart > 0 && strings.Contains(p.pod.Acts[0].Manifest, "activeDeadlineSeconds") && p.pod.Acts[0].At < p.restart
 		},
 	},
 	{
@@ -78,11 +77,11 @@ var rows = []row{
 	},
 	{
 		"an adopted container whose startup probe has not succeeded has not started",
-		func(p *comparing, _ Difference) bool { return p.startingAtRestart() },
+		func(p *comparing, d Difference) bool { return sinceRestart(d) && p.startingAtRestart() },
 	},
 	{
 		"after a restart of podctl a pod that was terminating has the rest of its grace period",
-		func(p *comparing, _ Difference) bool { return p.stoppingAtRestart() },
+		func(p *comparing, d Difference) bool { return sinceRestart(d) && p.stoppingAtRestart() },
 	},
 	{
 		"a container that has ended for good has no probes",
@@ -119,6 +118,11 @@ func (p *comparing) rowOf(d Difference) string {
 	return ""
 }
 
+// sinceRestart reports whether a difference may be of what came after the nodes were started again.
+func sinceRestart(d Difference) bool {
+	return strings.Contains(d.What, "since the restart") || later.MatchString(d.What) || strings.HasPrefix(d.What, "status ") || strings.HasPrefix(d.What, "events ")
+}
+
 // hasEndedForGood reports whether a container of the pod has ended and is not started again.
 func (p *comparing) hasEndedForGood() bool {
 	return strings.Contains(p.pod.Acts[0].Manifest, "livenessProbe") && slices.ContainsFunc(p.podctl.Statuses, func(s Sample) bool {
@@ -146,12 +150,6 @@ func number(text string) (n float64) {
 	return n
 }
 
-// count is the number of events in a difference.
-func count(text string) int {
-	n, _ := strconv.Atoi(text)
-	return n
-}
-
 // between shows a container that waits for its next run in one way.
 func between(runs []run) []run {
 	runs = slices.Clone(runs)
@@ -169,7 +167,7 @@ func (p *comparing) stopsInSync(what string) bool {
 	if _, err := fmt.Sscanf(strings.ReplaceAll(what, ",", " "), "status of %s run %d", &name, &number); err != nil {
 		return false
 	}
-	for _, sandbox := range p.kubelet.Life.Sandboxes {
+	for _, sandbox := range sandboxes(p.kubelet.Life) {
 		runs := sandbox.Containers[name]
 		if number >= len(runs) {
 			number -= len(runs)

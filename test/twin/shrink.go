@@ -17,7 +17,7 @@ func Smaller(p Planned) []Planned {
 	add := func(change func(p *Planned, pods []*v1.Pod)) {
 		smaller := Planned{Name: fmt.Sprintf("%s-%d", p.Name, len(all)), Acts: slices.Clone(p.Acts)}
 		for _, rule := range p.Rules {
-			smaller.Rules = append(smaller.Rules, strings.Replace(rule, "pod="+p.Name+"*", "pod="+smaller.Name+"*", 1))
+			smaller.Rules = append(smaller.Rules, strings.Replace(rule, "pod="+p.Name+" ", "pod="+smaller.Name+" ", 1))
 		}
 		pods := make([]*v1.Pod, len(p.Acts))
 		for i, act := range p.Acts {

@@ -183,7 +183,7 @@ func readRecorded(t *testing.T, file string) *recorded {
 
 // show prints what the two did, one above the other.
 func (r *recorded) show(t *testing.T, plan Plan) {
-	for i, suffix := range []string{"-twin", ""} {
+	for i, suffix := range []string{suffix, ""} {
 		lives := Lives(r.Calls[i], r.Ended, strings.NewReplacer(r.Names[i]...), suffix)
 		for _, p := range plan.Pods {
 			t.Logf("%s of the %s:\n%s", p.Name, [2]string{"kubelet", "podctl"}[i], lives[p.Name].since(r.Began))
@@ -199,7 +199,7 @@ func (r *recorded) show(t *testing.T, plan Plan) {
 
 func (r *recorded) compare(plan Plan) *Comparison {
 	lives := [2]map[string]*Life{}
-	for i, suffix := range []string{"-twin", ""} {
+	for i, suffix := range []string{suffix, ""} {
 		lives[i] = Lives(r.Calls[i], r.Ended, strings.NewReplacer(r.Names[i]...), suffix)
 	}
 	c := &Comparison{}
@@ -262,7 +262,7 @@ func (n *node) sample(until time.Time) map[string][]Sample {
 			continue // it is being started again
 		}
 		for _, p := range pods {
-			name := strings.TrimSuffix(p.Name, "-twin")
+			name := strings.TrimSuffix(p.Name, suffix)
 			all[name] = append(all[name], Sample{at, p.Status})
 		}
 	}
