@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -35,10 +36,10 @@ type Host struct {
 	server *Server
 	log    *slog.Logger
 
-	// serve answers queries from the first zone on.
-	serve func()
-	nft   knftables.Interface
-	rules *Rules
+	// serve answers queries from the first zone on, at sockets that closeSockets closes.
+	serve, closeSockets func()
+	nft                 knftables.Interface
+	rules               *Rules
 	// flows are the UDP flows that the Services may have that were applied last.
 	flows map[string]bool
 }
@@ -74,6 +75,7 @@ func (h *Host) Start(ctx context.Context) (err error) {
 	}
 	h.rules = &Rules{Range: h.in, BridgeFiltered: strings.TrimSpace(string(filtered)) == "1"}
 	h.serve = sync.OnceFunc(func() { h.server.Serve(udp, tcp) })
+	h.closeSockets = func() { _, _ = udp.Close(), tcp.Close() }
 	return nil
 }
 
@@ -86,7 +88,10 @@ func (h *Host) Apply(ctx context.Context, all []Service, pods []PodAddress) erro
 	if err := h.apply(ctx, all); err != nil {
 		return err
 	}
-	return h.forgetFlows(all)
+	if err := h.forgetFlows(all); err != nil { // the Services are served
+		h.log.Warn("UDP clients may go on sending to endpoints that are gone", "err", err)
+	}
+	return nil
 }
 
 // forgetFlows has the kernel forget UDP flows to endpoints that are no longer behind their Service: without an end, a
@@ -103,13 +108,15 @@ func (h *Host) forgetFlows(all []Service) error {
 			}
 		}
 	}
-	if h.flows = f.live; len(f.live)+len(f.before) == 0 {
-		return nil
+	var err error
+	for try := 0; len(f.live)+len(f.before) > 0 && (try == 0 || errors.Is(err, netlink.ErrDumpInterrupted) && try < 5); try++ {
+		_, err = netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, f)
 	}
-	if _, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, f); err != nil {
-		return fmt.Errorf("forget UDP flows: %w", err)
+	if err != nil { // these are looked for the next time, too
+		maps.Copy(f.live, f.before)
 	}
-	return nil
+	h.flows = f.live
+	return err
 }
 
 // staleFlows matches UDP flows to endpoints that are no longer behind their Service. Those to a node port were before:
@@ -149,6 +156,7 @@ func (h *Host) Stop(keep bool) (err error) {
 		err = errors.Join(deleteTable(ctx, h.nft), removeAddress())
 	}
 	h.server.Close()
+	h.closeSockets() // nothing may have been applied, and so served
 	return err
 }
 

@@ -80,8 +80,11 @@ type Manager struct {
 	applied []Service
 	// pods are those of the applied zone.
 	pods []PodAddress
-	// known are the parts that were read last.
-	known []*part
+	// ownPods are the pods of this process as they were last.
+	ownPods []*v1.Pod
+	// known are the parts that were read last, unread is why some could not be.
+	known  []*part
+	unread string
 	// written is this process's part as it is in the file; nil without one, and empty where writing it failed.
 	written []byte
 	wake    chan struct{}
@@ -108,7 +111,11 @@ func (m *Manager) Set(ctx context.Context, source string, objects *pod.Objects) 
 	}
 	assigned := m.alloc.Assign(objects, all)
 	m.sources[source], m.retry = assigned, time.Time{}
-	m.start(ctx)
+	if m.start(ctx) { // its addresses answer before a pod starts
+		own := m.own()
+		own.Pods = m.ownPods
+		m.apply(ctx, m.inputs(own, m.readOthers()))
+	}
 	m.Changed()
 	if m.problem != "" && assigned != nil && len(assigned.Services) > 0 {
 		without := *assigned
@@ -141,10 +148,10 @@ func (m *Manager) own() Input {
 	return in
 }
 
-// start begins to serve if there is something to serve. m.mu is held.
-func (m *Manager) start(ctx context.Context) {
+// start begins to serve if there is something to serve, and reports whether it did. m.mu is held.
+func (m *Manager) start(ctx context.Context) bool {
 	if m.serving || len(m.own().Services) == 0 || time.Now().Before(m.retry) {
-		return
+		return false
 	}
 	m.elsewhere = false
 	err := errors.New(m.o.Unserved)
@@ -154,13 +161,13 @@ func (m *Manager) start(ctx context.Context) {
 	switch {
 	case err == nil:
 		m.serving, m.problem, m.applied, m.seen = true, "", nil, time.Time{}
-		m.apply(ctx, m.inputs(m.own(), m.readOthers()))
 	case errors.Is(err, ErrServedElsewhere):
 		m.elsewhere = true
 	default:
 		m.setProblem(err)
 		m.retry = time.Now().Add(retryPeriod)
 	}
+	return m.serving
 }
 
 // setProblem keeps why Services are not served, and says it once. m.mu is held.
@@ -234,7 +241,7 @@ func (m *Manager) update(ctx context.Context) {
 	defer m.mu.Unlock()
 	m.start(ctx)
 	own := m.own()
-	own.Pods = pods
+	own.Pods, m.ownPods = pods, pods
 	switch inputs := m.inputs(own, others); {
 	case m.serving && slices.ContainsFunc(inputs, func(i Input) bool { return len(i.Services) > 0 }):
 		m.apply(ctx, inputs)

@@ -26,6 +26,8 @@ type backend struct {
 	kernel *kernel
 	err    error
 	served []string
+	// empty counts Services that were served without endpoints.
+	empty  int
 	kept   bool
 	warned []string
 }
@@ -48,7 +50,9 @@ func (b *backend) Apply(_ context.Context, all []Service, _ []PodAddress) error 
 	defer b.kernel.mu.Unlock()
 	b.served = nil
 	for _, s := range all {
-		b.served = append(b.served, s.Name+"="+s.Address)
+		if b.served = append(b.served, s.Name+"="+s.Address); len(s.Endpoints) == 0 {
+			b.empty++
+		}
 	}
 	return nil
 }
@@ -95,6 +99,25 @@ func TestOneProcessServesForAll(t *testing.T) {
 		pass(2 * period)
 		if h.kernel.server != nil || second.DNS() != "" {
 			t.Error("it serves no Services")
+		}
+		second.suspend()
+	})
+}
+
+// TestTakeOverServesPodsAtOnce: no Service is without its endpoints while another process takes over.
+func TestTakeOverServesPodsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		first := h.start(t, "1")
+		first.Set(t.Context(), "a", objectsOf(service("web")))
+		pass(2 * period)
+		second := h.start(t, "2", readyPod("db-1", "db", "10.0.0.1", withUID))
+		second.Set(t.Context(), "a", objectsOf(service("db")))
+		pass(2 * period)
+		first.kill()
+		pass(2 * period)
+		if !slices.Equal(second.serves(), both[:1]) || second.empty > 0 {
+			t.Errorf("served %v, %d times without endpoints", second.serves(), second.empty)
 		}
 		second.suspend()
 	})

@@ -111,7 +111,9 @@ func readParts(dir, own string, known []*part, living func() (map[string]bool, e
 			}
 			p = known[i]
 		}
-		p.living, p.at = alive[p.ID] || unseen != nil, info.ModTime()
+		if p.living = alive[p.ID] || unseen != nil; info != nil {
+			p.at = info.ModTime()
+		}
 		all = append(all, p)
 	}
 	return all, errors.Join(unread...)
@@ -149,10 +151,14 @@ func (m *Manager) removePart(file string) {
 // readOthers returns the parts of the other processes. m.mu is held.
 func (m *Manager) readOthers() []*part {
 	all, err := readParts(m.o.Dir, m.o.Process.partName(), m.known, m.o.Living)
+	unread := ""
 	if err != nil {
+		unread = err.Error()
+	}
+	if unread != "" && unread != m.unread {
 		m.o.Log.Warn("Services of other podctl processes are as they were seen last", "err", err)
 	}
-	m.known = all
+	m.known, m.unread = all, unread
 	return all
 }
 

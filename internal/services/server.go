@@ -146,7 +146,7 @@ func (s *Server) resolve(q dns.Question) *dns.Msg {
 func (s *Server) forward(q dns.Question) *dns.Msg {
 	key := strings.ToLower(q.Name) + " " + dns.Type(q.Qtype).String() + " " + dns.Class(q.Qclass).String()
 	if known, ok := s.cache.Get(key); ok {
-		return known.(*dns.Msg).Copy()
+		return known.(remembered).current()
 	}
 	failed := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
 	select {
@@ -203,5 +203,22 @@ func (s *Server) remember(key string, msg *dns.Msg) {
 	if len(msg.Answer)+len(msg.Ns) == 0 {
 		keep = recordTTL * time.Second
 	}
-	s.cache.Add(key, msg, keep)
+	s.cache.Add(key, remembered{msg, time.Now()}, keep)
+}
+
+// remembered is an answer, and since when.
+type remembered struct {
+	msg   *dns.Msg
+	since time.Time
+}
+
+// current returns a copy, whose records may be kept for as long as they still may.
+func (r remembered) current() *dns.Msg {
+	msg, age := r.msg.Copy(), uint32(time.Since(r.since)/time.Second)
+	for _, record := range slices.Concat(msg.Answer, msg.Ns, msg.Extra) {
+		if h := record.Header(); h.Rrtype != dns.TypeOPT {
+			h.Ttl -= min(h.Ttl, age)
+		}
+	}
+	return msg
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/miekg/dns"
@@ -93,6 +94,24 @@ func TestOtherNamesAreForwardedAndRemembered(t *testing.T) {
 	if _, known := s.cache.Get("large"); known {
 		t.Error("a large answer is remembered")
 	}
+}
+
+// TestRememberedAnswersGrowOld: a client keeps a record for as long as its resolver said, not for longer.
+func TestRememberedAnswersGrowOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(nil, nil, discard)
+		q := dns.Question{Name: "web.example.", Qtype: dns.TypeA, Qclass: dns.ClassINET}
+		msg := new(dns.Msg).SetQuestion(q.Name, q.Qtype)
+		msg.Answer = []dns.RR{named(q.Name, addressRecord("192.0.2.9"))}
+		msg.Answer[0].Header().Ttl = 20
+		s.remember("web.example. A IN", msg)
+		for _, want := range []uint32{20, 8} {
+			if got := s.forward(q).Answer[0].Header().Ttl; got != want {
+				t.Errorf("the record may be kept for %d s, want %d", got, want)
+			}
+			time.Sleep(12 * time.Second)
+		}
+	})
 }
 
 // TestLoopOfResolversEnds: a resolver that asks this server what it is asked.

@@ -168,6 +168,10 @@ func TestConflictsAreNamed(t *testing.T) {
 			t.Errorf("problems %q, %q, want %q", got[0].Problem, got[1].Problem, want)
 		}
 	}
+	refused := service("web", func(s *v1.Service) { s.Spec.ClusterIP = "192.0.2.1" })
+	if got := Build([]Input{{Services: []*v1.Service{refused, service("web")}}}, DefaultRange, "node"); got[0].Problem == "" || got[1].Problem != "" {
+		t.Errorf("problems %q, %q: one that is refused keeps the name from the other", got[0].Problem, got[1].Problem)
+	}
 }
 
 func objectsOf(services ...*v1.Service) *pod.Objects {

@@ -10,6 +10,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
+
+	"github.com/podctl/podctl/internal/pod"
 )
 
 // Input is what one podctl process contributes: its Services with their addresses, the
@@ -135,8 +137,8 @@ func reserve(s *Service, in netip.Prefix, reserved map[string]string) string {
 	if reserved[name] != "" {
 		return "another podctl process has a Service of this name, which is served"
 	}
-	reserved[name] = name
-	if !s.Headless() && s.Type != v1.ServiceTypeExternalName {
+	hasAddress := !s.Headless() && s.Type != v1.ServiceTypeExternalName
+	if hasAddress {
 		addr, err := netip.ParseAddr(s.Address)
 		switch {
 		case err != nil:
@@ -146,14 +148,19 @@ func reserve(s *Service, in netip.Prefix, reserved map[string]string) string {
 		case reserved[s.Address] != "":
 			return fmt.Sprintf("the address %s is that of the Service %s", s.Address, reserved[s.Address])
 		}
+	}
+	nodePort := func(p Port) string { return fmt.Sprintf("%d/%s", p.NodePort, p.Protocol) }
+	for _, p := range s.Ports {
+		if by := reserved[nodePort(p)]; p.NodePort != 0 && by != "" {
+			return fmt.Sprintf("the node port %s is that of the Service %s", nodePort(p), by)
+		}
+	}
+	reserved[name] = name
+	if hasAddress {
 		reserved[s.Address] = name
 	}
 	for _, p := range s.Ports {
-		port := fmt.Sprintf("%d/%s", p.NodePort, p.Protocol)
-		if by := reserved[port]; p.NodePort != 0 && by != "" && by != name {
-			return fmt.Sprintf("the node port %s is that of the Service %s", port, by)
-		}
-		reserved[port] = name
+		reserved[nodePort(p)] = name
 	}
 	return ""
 }
@@ -292,7 +299,7 @@ func Trim(p *v1.Pod) *v1.Pod {
 		t.Spec.Containers = append(t.Spec.Containers, v1.Container{Ports: c.Ports})
 	}
 	for _, c := range p.Spec.InitContainers {
-		if c.RestartPolicy != nil { // a sidecar
+		if pod.IsSidecar(&c) {
 			t.Spec.InitContainers = append(t.Spec.InitContainers, v1.Container{Ports: c.Ports})
 		}
 	}

@@ -27,6 +27,15 @@ func (x Indexes) with(index int) Indexes {
 	return x
 }
 
+// below returns those less than n.
+func (x Indexes) below(n int) Indexes {
+	y := slices.Clone(x[:min(len(x), (n+7)/8)])
+	if n/8 < len(y) {
+		y[n/8] &= 1<<(n%8) - 1
+	}
+	return y
+}
+
 // and returns what is in both sets.
 func (x Indexes) and(y Indexes) Indexes {
 	both := slices.Clone(x[:min(len(x), len(y))])
@@ -36,7 +45,7 @@ func (x Indexes) and(y Indexes) Indexes {
 	return both
 }
 
-// maxIndexes is how many an Indexed Job may have (pkg/apis/batch/validation/validation.go).
+// maxIndexes bounds the indexes that a success policy may name.
 const maxIndexes = 100_000
 
 // parseIndexes reads the indexes of a success policy, which are like 1,3-5.

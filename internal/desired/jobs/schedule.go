@@ -14,7 +14,7 @@ import (
 	"github.com/podctl/podctl/internal/pod/event"
 )
 
-// manyMissed is from how many missed times on a CronJob says so
+// manyMissed is how many times a CronJob may miss without a warning
 // (pkg/controller/cronjob/utils.go).
 const manyMissed = 100
 
@@ -145,9 +145,13 @@ func (s *step) trimHistory(c *batchv1.CronJobSpec) {
 				ended = append(ended, j)
 			}
 		}
-		slices.SortStableFunc(ended, func(a, b *Job) int {
-			return cmp.Or(a.Status.StartTime.Compare(b.Status.StartTime.Time), cmp.Compare(a.Name, b.Name))
-		})
+		started := func(j *Job) (at time.Time) {
+			if t := j.Status.StartTime; t != nil { // one that was suspended, and had nothing to do
+				at = t.Time
+			}
+			return at
+		}
+		slices.SortStableFunc(ended, func(a, b *Job) int { return cmp.Or(started(a).Compare(started(b)), cmp.Compare(a.Name, b.Name)) })
 		for limit != nil && len(ended) > int(*limit) {
 			s.deleteJob(ended[0])
 			s.syncJob(ended[0])

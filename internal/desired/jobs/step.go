@@ -109,12 +109,24 @@ func (s *step) followManifest() {
 			continue
 		}
 		if found = true; !j.Deleted { // else it begins again once its pods are gone
-			j.Spec = want.Spec
+			j.follow(want.Spec)
 		}
 	}
 	if want != nil && !found {
 		s.r.Jobs = append(s.r.Jobs, newJob(want.Name, want.UID, s.in.Want))
 	}
+}
+
+// follow gives a Job the spec of its manifest. Of an Indexed Job that is scaled down only the indexes that it
+// has now count.
+func (j *Job) follow(spec batchv1.JobSpec) {
+	j.Spec = spec
+	if !j.isIndexed() || j.Finished() != nil {
+		return
+	}
+	n := int(*spec.Completions)
+	j.Completed, j.FailedIndexes = j.Completed.below(n), j.FailedIndexes.below(n)
+	j.Status.Succeeded = int32(j.Completed.len())
 }
 
 func newJob(name string, uid types.UID, template *manifest.Pod) Job {

@@ -47,17 +47,24 @@ func Key(j *manifest.Job) string { return j.Kind + "_" + j.Namespace + "_" + j.N
 // process has it, or that it cannot be read: then nothing of the Job may run.
 func (s Store) Open(j *manifest.Job) (*Open, error) {
 	o := &Open{Record: Record{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name}, dir: filepath.Join(s.Dir, Key(j))}
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
-	var err error
-	if o.unlock, err = flock.LockDir(ctx, o.dir); errors.Is(err, context.DeadlineExceeded) {
-		return nil, fmt.Errorf("another podctl process runs the %s", j.Kind)
-	} else if err != nil {
-		return nil, err
+	for {
+		err := os.MkdirAll(o.dir, 0o700)
+		if err == nil {
+			o.unlock, err = flock.LockDir(ctx, o.dir)
+		}
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil, fmt.Errorf("another podctl process runs the %s", j.Kind)
+		case errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil: // another process has just removed it
+			continue
+		case err != nil:
+			return nil, err
+		}
+		break
 	}
+	var err error
 	if o.content, err = bounded.ReadNoFollow(filepath.Join(o.dir, fileName), maxFile); err == nil {
 		err = json.Unmarshal(o.content, &o.Record)
 	}
@@ -69,15 +76,20 @@ func (s Store) Open(j *manifest.Job) (*Open, error) {
 	return o, nil
 }
 
-// Save makes a Record the one that the next process finds.
+// Save makes a Record the one that counts, and that the next process finds. After an error the one before does.
 func (o *Open) Save(r Record) error {
-	o.Record = r
 	content, err := json.Marshal(r)
-	if err != nil || bytes.Equal(content, o.content) {
+	if err != nil {
 		return err
 	}
-	o.content = content
-	return atomicfile.Write(filepath.Join(o.dir, fileName), content, 0o600)
+	if !bytes.Equal(content, o.content) {
+		if err := errors.Join(atomicfile.Write(filepath.Join(o.dir, fileName), content, 0o600), atomicfile.SyncDir(o.dir)); err != nil {
+			return fmt.Errorf("write what is known of the %s: %w", r.Kind, err)
+		}
+		o.content = content
+	}
+	o.Record = r
+	return nil
 }
 
 // Remove removes the Record: nothing of the Job runs.

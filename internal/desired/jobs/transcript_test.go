@@ -134,6 +134,9 @@ func (w *world) do(command []string) string {
 	case "parallelism":
 		n := int32(number(1))
 		spec.Parallelism = &n
+	case "scale": // an Indexed Job, to so many indexes at a time
+		n := int32(number(1))
+		spec.Completions, spec.Parallelism = &n, &n
 	case "restart": // another process reads the file
 		content, err := json.Marshal(w.record)
 		if err != nil {

@@ -103,7 +103,7 @@ func (r *jobRunner) run(ctx context.Context) {
 	}
 }
 
-// retryRefused is how often a Job is tried again that another process runs.
+// retryRefused is how often a Job is tried again that another process runs, or whose Record cannot be written.
 const retryRefused = 5 * time.Second
 
 // sync steps every Job and gives the node what sources desire, if that has changed; changed is a source of
@@ -115,7 +115,8 @@ func (r *jobRunner) sync(changed string) (next time.Time) {
 	wanted, partial := r.wanted()
 	in := jobs.Input{Now: r.session.opts.Now()}
 	if len(wanted)+len(r.open) > 0 {
-		in.Seen, in.Settled = seenPods(r.session.Pods()), r.session.Settled()
+		in.Settled = r.session.Settled() // before the pods are read: they may be adopted meanwhile
+		in.Seen = seenPods(r.session.Pods())
 	}
 	earlier := func(at time.Time) {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
@@ -132,11 +133,14 @@ func (r *jobRunner) sync(changed string) (next time.Time) {
 			continue
 		}
 		record, result := jobs.Step(o.Record, in)
+		if !r.save(key, o, record, in.Want) {
+			earlier(in.Now.Add(retryRefused))
+			continue
+		}
 		for _, ev := range result.Events {
 			r.report(ev)
 		}
 		earlier(result.Wake)
-		r.keep(key, o, record, in.Want != nil)
 	}
 	before := r.made
 	r.made = map[types.UID]node.Desired{}
@@ -190,12 +194,19 @@ func (r *jobRunner) openRecord(key string, template *manifest.Pod) bool {
 	o, err := r.store.Open(template.Job)
 	if err == nil {
 		r.open[key] = o
+	}
+	return r.accept(key, template.Job, err)
+}
+
+// accept reports whether there is no error of a Job. One is an event, once.
+func (r *jobRunner) accept(key string, j *manifest.Job, err error) bool {
+	if err == nil {
 		delete(r.refused, key)
 		return true
 	}
 	if r.refused[key] != err.Error() {
 		r.refused[key] = err.Error()
-		r.report(event.Event{Kind: template.Job.Kind, Namespace: template.Job.Namespace, Name: template.Job.Name, UID: template.Job.UID, Reason: event.FailedJob, Message: err.Error(), Warning: true})
+		r.report(event.Event{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name, UID: j.UID, Reason: event.FailedJob, Message: err.Error(), Warning: true})
 	}
 	return false
 }
@@ -204,16 +215,18 @@ func (r *jobRunner) report(ev event.Event) {
 	r.session.Report(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ev.Namespace, Name: ev.Name, UID: ev.UID}}, ev)
 }
 
-// keep writes a Record that has changed, and removes that of a manifest that is gone with all it had.
-func (r *jobRunner) keep(key string, o *jobs.Open, record jobs.Record, wanted bool) {
-	err := o.Save(record)
-	if !wanted && len(record.Jobs) == 0 {
-		delete(r.open, key)
-		err = o.Remove()
+// save writes a Record that has changed, or removes that of a manifest that is gone with all it had. Until it
+// could, nothing follows from the Record.
+func (r *jobRunner) save(key string, o *jobs.Open, record jobs.Record, want *manifest.Pod) bool {
+	j := &manifest.Job{Kind: record.Kind, Namespace: record.Namespace, Name: record.Name}
+	if want != nil {
+		return r.accept(key, want.Job, o.Save(record))
 	}
-	if err != nil {
-		r.session.opts.Log.Warn("a Job may run again after a restart", "job", record.Namespace+"/"+record.Name, "err", err)
+	if len(record.Jobs) > 0 {
+		return r.accept(key, j, o.Save(record))
 	}
+	delete(r.open, key)
+	return r.accept(key, j, o.Remove())
 }
 
 // desired returns the pods of a source: its own, and those of its Jobs.

@@ -2,9 +2,12 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -136,6 +139,31 @@ func TestJobGoesOnInTheNextProcess(t *testing.T) {
 		w.set(s, text) // and comes back
 		time.Sleep(time.Minute)
 		w.expect("Job Completed", 2)
+		kill()
+	})
+}
+
+// TestJobThatCannotBeRecordedWaits: a pod that no Record has would run again in the next process.
+func TestJobThatCannotBeRecordedWaits(t *testing.T) {
+	inJobWorld(t, func(t *testing.T, w *jobWorld) {
+		_, kill := w.process(jobText("work", "completions: 2", "sleep 10"))
+		time.Sleep(5 * time.Second)
+		files, err := filepath.Glob(filepath.Join(w.dir, "*", "jobs", "*", "*", "job.json"))
+		if len(files) != 1 || err != nil {
+			t.Fatal(files, err)
+		}
+		if err := errors.Join(os.Remove(files[0]), os.Mkdir(files[0], 0o700)); err != nil { // which no file replaces
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		w.expect("Starting", 1)
+		w.expect("Job FailedJob write what is known of the Job", 1)
+		if err := os.Remove(files[0]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		w.expect("Starting", 2)
+		w.expect("Job Completed", 1)
 		kill()
 	})
 }

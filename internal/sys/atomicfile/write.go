@@ -8,7 +8,7 @@ import (
 
 // Write creates or replaces the file at path, with exactly the permissions
 // perm whatever the umask is. The directory must exist: without it, the error
-// is fs.ErrNotExist. After an error the old file is unchanged. The new name is
+// is fs.ErrNotExist. After an error, which names path, the old file is unchanged. The new name is
 // on the disk only after SyncDir.
 func Write(path string, content []byte, perm os.FileMode) error {
 	return write(path, content, perm, (*os.File).Sync)
@@ -27,16 +27,29 @@ func write(path string, content []byte, perm os.FileMode, flush func(*os.File) e
 	}
 	f, err := os.CreateTemp(dir, "."+base+"-*")
 	if err != nil {
-		return err
+		return about(path, err)
 	}
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Chmod(perm), flush(f), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(about(path, err), os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// about makes an error one about the file at path: the name of the temporary one is random.
+func about(path string, err error) error {
+	var file *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &link):
+		return &os.PathError{Op: link.Op, Path: path, Err: link.Err}
+	case errors.As(err, &file):
+		return &os.PathError{Op: file.Op, Path: path, Err: file.Err}
+	}
+	return err
 }
 
 // SyncDir flushes a directory, so that the files last written in it survive a

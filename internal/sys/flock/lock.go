@@ -21,7 +21,8 @@ const (
 // Lock takes the exclusive lock on the file at path and returns the function
 // that releases it. It creates the file, with mode 0600, but not its directory,
 // and does not follow a symlink at path. While another open file holds the
-// lock it waits; when ctx ends first, the error wraps ctx.Err().
+// lock it waits; when ctx ends first, the error wraps ctx.Err(). What was removed
+// meanwhile is opened again.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	return lock(ctx, path, unix.O_RDWR|unix.O_CREAT)
 }
@@ -40,9 +41,15 @@ func LockDir(ctx context.Context, dir string) (unlock func(), err error) {
 }
 
 func lock(ctx context.Context, path string, flags int) (unlock func(), err error) {
-	fd, err := unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	open := func() (fd int, err error) {
+		if fd, err = unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600); err != nil {
+			err = &os.PathError{Op: "open lock", Path: path, Err: err}
+		}
+		return fd, err
+	}
+	fd, err := open()
 	if err != nil {
-		return nil, &os.PathError{Op: "open lock", Path: path, Err: err}
+		return nil, err
 	}
 	var leave func()
 	defer func() {
@@ -52,8 +59,15 @@ func lock(ctx context.Context, path string, flags int) (unlock func(), err error
 	}()
 	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
 		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
+		if err == nil && isAt(path, fd) {
 			return func() { _ = unix.Close(fd) }, nil // nothing was written
+		}
+		if err == nil { // a lock that the next one at path would not see
+			_ = unix.Close(fd)
+			if fd, err = open(); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			_ = unix.Close(fd) // the error says enough
@@ -69,4 +83,10 @@ func lock(ctx context.Context, path string, flags int) (unlock func(), err error
 		case <-time.After(retry):
 		}
 	}
+}
+
+// isAt reports whether the open file is still the one at path.
+func isAt(path string, fd int) bool {
+	var opened, there unix.Stat_t
+	return unix.Fstat(fd, &opened) == nil && unix.Lstat(path, &there) == nil && opened.Dev == there.Dev && opened.Ino == there.Ino
 }

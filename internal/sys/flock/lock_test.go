@@ -78,6 +78,42 @@ func TestADirectoryIsLockedWithoutALockFile(t *testing.T) {
 	}
 }
 
+// TestARemovedDirectoryIsNotLocked: whoever waited for its lock gets that of the one in its place.
+func TestARemovedDirectoryIsNotLocked(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	mkdir := func() {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mkdir()
+	unlock, err := LockDir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := make(chan error, 1)
+	go func() {
+		_, err := LockDir(t.Context(), dir)
+		locked <- err
+	}()
+	for len(Current()) == 0 {
+		runtime.Gosched()
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	mkdir()
+	unlock()
+	if err := <-locked; err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := LockDir(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("the directory in its place is not locked: %v", err)
+	}
+}
+
 // Every user can lock a directory that they can read.
 func TestALockOnAReadableDirectoryDoesNotKeepPodctlFromLockingIt(t *testing.T) {
 	dir := t.TempDir()
