@@ -258,6 +258,10 @@ func TestRunBesideAContainerThatIsStopped(t *testing.T) {
 		if got := p.rowOf(seen) == "a failed start is in the status at once"; got != want {
 			t.Errorf("stopped for %d s: explained %v, want %v", stops, got, want)
 		}
+		waits := Difference{What: seen.What, states: [2][]run{{{"running", 8}, ended}, {{"running", 8}, {"waiting CrashLoopBackOff", 20}}}}
+		if p.rowOf(waits) == "" {
+			t.Errorf("stopped for %d s: a container that waits for its next run is not explained", stops)
+		}
 	}
 }
 
@@ -317,6 +321,37 @@ func TestRowsAreOnThePage(t *testing.T) {
 	for _, r := range rows {
 		if !strings.Contains(string(page), "\n| "+r.begins) {
 			t.Errorf("no row of docs/kubelet-differences.md begins with %q", r.begins)
+		}
+	}
+}
+
+// TestStatusAfterACancelledCall: podctl shows what a kubelet's sync, which goes on, does not publish.
+func TestStatusAfterACancelledCall(t *testing.T) {
+	began := time.Unix(1000, 0)
+	before, ready := run{"False ContainersNotReady", 70}, run{"True", 8}
+	for code, want := range map[string]bool{"Canceled": true, "OK": false} {
+		p := &comparing{Comparison: &Comparison{}, kubelet: side(began), podctl: side(began)}
+		p.podctl.Life.Sandboxes[0].Containers["c"][1].Steps[4].Code = code
+		explained := func(states ...[]run) bool {
+			return p.rowOf(Difference{What: "status of condition Ready", states: [2][]run{states[0], states[1]}}) != ""
+		}
+		if more, less := explained([]run{before}, []run{before, ready}), explained([]run{before, ready}, []run{before}); more != want || less {
+			t.Errorf("%s: what podctl shows more is explained %v, what it shows less %v", code, more, less)
+		}
+	}
+}
+
+// TestStepsAtOnceAreNoCause: containers that are stopped together wait for none of each other, however long that takes.
+func TestStepsAtOnceAreNoCause(t *testing.T) {
+	began := time.Unix(1000, 0)
+	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+	stopped := &Attempt{Steps: []Step{{Method: "ExecSync", At: at(10), End: at(22)}, {Method: "StopContainer", At: at(20), End: at(22)}}}
+	for _, took := range []float64{0.02, 0.06} {
+		beside := &Attempt{Steps: []Step{{Method: "StopContainer", At: at(20), End: at(20 + took)}}}
+		sandbox := &Attempt{Containers: map[string][]*Attempt{"c": {stopped}, "sidecar": {beside}}}
+		p := &comparing{kubelet: side(began)}
+		if delay, after := p.delay(p.kubelet, stopped, 1, nil, sandbox); delay != 10*time.Second || after != "ExecSync" {
+			t.Errorf("beside a stop of %v s: %s after %s", took, delay, after)
 		}
 	}
 }

@@ -105,11 +105,13 @@ func (p *comparing) delay(s *Side, a *Attempt, i int, before, in *Attempt) (dela
 			if run == a {
 				continue
 			}
-			for _, end := range slices.Concat(run.Steps, []Step{{Method: "exit", End: run.Exit.At}}) {
-				if late := end.End.Sub(step.At); late > 0 && late < 50*time.Millisecond { // an answer is on its way
-					end.End = step.At
+			note(run.Exit.At, "exit")
+			for _, s := range run.Steps {
+				// An answer is on its way, unless the call came at the same time.
+				if late := s.End.Sub(step.At); late > 0 && late < 50*time.Millisecond && step.At.Sub(s.At) > 50*time.Millisecond {
+					s.End = step.At
 				}
-				note(end.End, end.Method)
+				note(s.End, s.Method)
 			}
 		}
 	}

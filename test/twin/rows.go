@@ -32,9 +32,10 @@ var rows = []row{
 	},
 	{
 		"a hook that exceeds its grace period, and a Sync or Terminate that is cancelled, end at the next call",
-		// A kubelet's goes on, and fails when the container has ended.
-		func(_ *comparing, d Difference) bool {
-			return strings.HasPrefix(d.What, "events FailedPreStopHook ") && number(d.Podctl) < number(d.Kubelet) ||
+		// A kubelet's goes on, fails when the container has ended, and publishes nothing before that.
+		func(p *comparing, d Difference) bool {
+			more := strings.HasPrefix(d.What, "status ") && p.hasCanceled() && len(d.states[0]) > 0 && !lacks(d.states[0], d.states[1])
+			return more || strings.HasPrefix(d.What, "events FailedPreStopHook ") && number(d.Podctl) < number(d.Kubelet) ||
 				strings.HasSuffix(d.What, ": calls") && strings.ReplaceAll(d.Podctl, "ExecSync Canceled", "ExecSync OK") == d.Kubelet
 		},
 	},
@@ -44,10 +45,8 @@ var rows = []row{
 		// beside it until this one ends.
 		func(p *comparing, d Difference) bool {
 			a, b := between(d.states[0]), between(d.states[1])
-			if p.stopsInSync(d.What) {
-				b = slices.DeleteFunc(b, func(r run) bool { return strings.HasPrefix(r.state, "running") })
-			}
-			return len(a) > 0 && len(b) > 0 && !lacks(a, b) && !lacks(b, a)
+			same := func(b []run) bool { return len(a) > 0 && len(b) > 0 && !lacks(a, b) && !lacks(b, a) }
+			return same(b) || p.stopsInSync(d.What) && same(slices.DeleteFunc(b, func(r run) bool { return strings.HasPrefix(r.state, "running") }))
 		},
 	},
 	{
@@ -116,6 +115,19 @@ func (p *comparing) rowOf(d Difference) string {
 		}
 	}
 	return ""
+}
+
+// hasCanceled reports whether a call of podctl's was cancelled.
+func (p *comparing) hasCanceled() bool {
+	canceled := func(s Step) bool { return s.Code == "Canceled" }
+	return slices.ContainsFunc(sandboxes(p.podctl.Life), func(sandbox *Attempt) bool {
+		for _, runs := range sandbox.Containers {
+			if slices.ContainsFunc(runs, func(run *Attempt) bool { return slices.ContainsFunc(run.Steps, canceled) }) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(sandbox.Steps, canceled)
+	})
 }
 
 // sinceRestart reports whether a difference may be of what came after the nodes were started again.
