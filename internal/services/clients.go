@@ -40,7 +40,7 @@ func newClients(isOfHost func(netip.Addr) bool) *clients {
 	return &clients{isOfHost: isOfHost, queries: map[netip.Addr]int{}, conns: map[netip.Addr]int{}}
 }
 
-// admit reports whether a client may ask, and once more in this second. z has the pods.
+// admit reports whether a client may send one more query in this second. z has the addresses of the pods.
 func (c *clients) admit(from net.Addr, z *Zone) bool {
 	addr := addrOf(from)
 	c.mu.Lock()

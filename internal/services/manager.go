@@ -230,7 +230,7 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// update serves what the processes have now, or tries to be the one that serves, and writes this one's part.
+// update applies what the processes have now, or tries to be the one that serves, and writes this one's part.
 func (m *Manager) update(ctx context.Context) {
 	others, needed := m.look()
 	var pods []*v1.Pod
@@ -251,7 +251,7 @@ func (m *Manager) update(ctx context.Context) {
 			m.o.Log.Warn("stop serving Services", "err", err)
 		}
 	case m.elsewhere && len(own.Services) > 0:
-		m.findServer(others)
+		m.checkServer(others)
 	}
 	if !needed {
 		m.write(nil)
@@ -264,9 +264,9 @@ func (m *Manager) update(ctx context.Context) {
 	m.write(p)
 }
 
-// findServer says that the process that serves does not know the Services of this one, unless it is another podctl of the
-// same run directory. m.mu is held.
-func (m *Manager) findServer(others []*part) {
+// checkServer reports it if the process that serves is no podctl of this run directory, and so does not know the Services
+// of this one. m.mu is held.
+func (m *Manager) checkServer(others []*part) {
 	now := time.Now()
 	switch {
 	case slices.ContainsFunc(others, func(p *part) bool { return p.living && p.Serving }):

@@ -72,8 +72,8 @@ func (p *part) silent() string {
 	return fmt.Sprintf("podctl %q is silent: what it said at %s counts", p.Instance, p.at.Format(time.TimeOnly))
 }
 
-// readParts returns the parts in a directory but the one of the file own, by the ids of their processes in order. With an error,
-// what cannot be read is as it was in known, and a process of which that is not seen counts as living.
+// readParts returns the parts in a directory but that of the file own, in the order of their files. A part that cannot be
+// read is as it was in known, and where living fails every process counts as living: the error comes beside the parts.
 func readParts(dir, own string, known []*part, living func() (map[string]bool, error)) (all []*part, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -162,9 +162,9 @@ func (m *Manager) readOthers() []*part {
 	return all
 }
 
-// inputs returns what the processes contribute, own first. Of one that has exited the pods count that run and that no other
-// process has, and while there is one its Services of which no other process has one: those of this runtime, whose pods are
-// seen. What is left of others is removed.
+// inputs returns what is served: own, what living processes have, then what processes of this runtime had that have exited.
+// Of these only pods count that still run and that no other process has, and their Services while there is such a pod. Files
+// without one are removed.
 func (m *Manager) inputs(own Input, others []*part) []Input {
 	all := []Input{own}
 	for _, p := range others {

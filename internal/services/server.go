@@ -163,7 +163,7 @@ func (s *Server) forward(q dns.Question) *dns.Msg {
 	return answer.(*dns.Msg).Copy()
 }
 
-// ask asks one resolver after the other, nil if none answers.
+// ask queries the resolvers in order. It returns the first answer, else the last refusal, nil if none responds.
 func (s *Server) ask(q dns.Question) *dns.Msg {
 	ctx, cancel := context.WithTimeout(context.Background(), forwardDeadline)
 	defer cancel()

@@ -1,10 +1,9 @@
 package main
 
-// ownBug begins the name of a bug that podctl had, before that of its history in
-// internal/node/testdata/histories.
+// ownBug is the prefix of a bug of podctl itself; the rest names its history in internal/node/testdata/histories.
 const ownBug = "podctl: "
 
-// mutant is a mistake: in a file, old is new.
+// mutant is a mistake: it replaces old, which the file has once, by new.
 type mutant struct {
 	// bug names a known bug that is the same mistake: an issue or pull request that describes it,
 	// or one of podctl's own. "" if none is known.

@@ -158,7 +158,7 @@ func (m mutant) count(root string) (result, error) {
 	out, err := play(fmt.Sprint("-seeds=", *most), "-seeds.shrink=false")
 	seeds := seedsLine.FindSubmatch(out)
 	if seeds == nil {
-		return result{}, fmt.Errorf("no seed was played: %w\n%s", err, out)
+		return result{}, fmt.Errorf("no seed was played: %v\n%s", err, out)
 	}
 	r, what := result{seeds: string(seeds[1])}, ""
 	if failed := failureLine.FindSubmatch(out); err != nil && failed != nil {
@@ -172,7 +172,7 @@ func (m mutant) count(root string) (result, error) {
 	out, err = play(what, "-seeds.for=1m")
 	again := againLine.FindSubmatch(out)
 	if again == nil {
-		return result{}, fmt.Errorf("%s was not played: %w\n%s", what, err, out)
+		return result{}, fmt.Errorf("%s was not played: %v\n%s", what, err, out)
 	}
 	r.again = string(again[1])
 	return r, nil
@@ -188,7 +188,7 @@ func (m mutant) history(root string) string {
 	return file
 }
 
-// overlay writes the broken file, and the JSON that has it take the other's place.
+// overlay writes the file with the mistake, and returns the JSON file that has it replace the original (go build -overlay).
 func (m mutant) overlay(root, dir string) (string, error) {
 	file := filepath.Join(root, m.file)
 	text, err := m.apply(root)

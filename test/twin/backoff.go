@@ -18,11 +18,11 @@ const tie = 250 * time.Millisecond
 // retry is how long after the end of a back-off a kubelet syncs the pod again, at most.
 const retry = 20 * time.Second
 
-// byRule returns the runs of a container that began when the back-off allowed it, by the ends of the
-// runs before them. The two nodes may then differ though both are right: what a probe kills ends by the
+// byRule returns the runs of a container that began when the crash back-off allowed it, judged by the exits
+// before them. The two nodes may then differ though both are right: what a probe kills ends by the
 // probe's own clock, and a kubelet's retries are spread over seconds. A node that has been started again
-// since the first of the runs has forgotten the back-off. due is when the run after the last one has
-// begun by that rule, zero if that is not known.
+// since the first of the runs has forgotten the back-off. due is when the run after the last one must have
+// begun, zero if that is not known.
 func byRule(runs []*Attempt, again bool) (right map[*Attempt]bool, due time.Time) {
 	right = map[*Attempt]bool{}
 	var wait time.Duration

@@ -94,8 +94,8 @@ func (c *Comparison) Add(pod Planned, restart time.Duration, kubelet, podctl *Si
 	p.Drifted += len(p.drifted)
 }
 
-// withoutBroken returns the attempts without the calls that were broken off when the node was
-// killed, and without those of which no call is left that makes something.
+// withoutBroken returns the attempts without the calls that the kill of the node interrupted, and without those of
+// which no RunPodSandbox or CreateContainer is left.
 func withoutBroken(attempts []*Attempt, killed time.Time) []*Attempt {
 	return slices.DeleteFunc(attempts, func(a *Attempt) bool {
 		a.Steps = slices.DeleteFunc(a.Steps, func(s Step) bool {
@@ -128,13 +128,13 @@ func (p *comparing) lives() {
 			return
 		}
 		if p.restartBetweenSandboxes(a[i], b[i]) {
-			for name := range both(a[i].Containers, b[i].Containers) {
+			for name := range union(a[i].Containers, b[i].Containers) {
 				p.drifted[name] = true
 			}
 		} else {
 			p.steps(what, a[i], b[i], at(a, i-1), at(b, i-1), a[i], b[i])
 		}
-		for _, name := range slices.Sorted(maps.Keys(both(a[i].Containers, b[i].Containers))) {
+		for _, name := range slices.Sorted(maps.Keys(union(a[i].Containers, b[i].Containers))) {
 			p.attempts(what+" "+name, name, a[i].Containers[name], b[i].Containers[name], a[i], b[i])
 		}
 		p.order(what, a[i], b[i])
@@ -155,7 +155,7 @@ func at(list []*Attempt, i int) *Attempt {
 	return list[i]
 }
 
-func both[V any](a, b map[string]V) map[string]V {
+func union[V any](a, b map[string]V) map[string]V {
 	all := maps.Clone(a)
 	if all == nil {
 		all = map[string]V{}

@@ -50,8 +50,8 @@ func (p *comparing) cut(i int, a, b []*Attempt, inA, inB *Attempt, until time.Du
 	return due.Add(spread(gap)).After(closing)
 }
 
-// cutShort reports whether both runs ended when they were told to stop, or shortly before,
-// earlier by no more than the one began later: the one may have ended by itself.
+// cutShort reports whether both runs ended when they were told to stop or shortly before that, by as much as they
+// began apart: one may have ended by itself.
 func (p *comparing) cutShort(a, b, inA, inB *Attempt, until time.Duration) bool {
 	if methods(a) == methods(b) {
 		return false

@@ -16,7 +16,7 @@ func (p *comparing) fields(what string, a, b any, seconds int) {
 	x, y := map[string]string{}, map[string]string{}
 	flatten("", a, x)
 	flatten("", b, y)
-	for _, path := range slices.Sorted(maps.Keys(both(x, y))) {
+	for _, path := range slices.Sorted(maps.Keys(union(x, y))) {
 		if own.MatchString(path) || p.more != 0 && counted.MatchString(path) {
 			continue
 		}

@@ -35,7 +35,7 @@ func (p *comparing) statuses() {
 		return tracks(slices.DeleteFunc(slices.Clone(s.Statuses), func(x Sample) bool { return s.Ended.Sub(x.At) < takeover }))
 	}
 	earlyA, earlyB := early(p.kubelet), early(p.podctl)
-	for _, name := range slices.Sorted(maps.Keys(both(a, b))) {
+	for _, name := range slices.Sorted(maps.Keys(union(a, b))) {
 		ofPod := name == "the pod" || strings.HasPrefix(name, "condition ")
 		if p.isCut(name) || ofPod && (p.sandboxCut || len(p.drifted) > 0) {
 			continue
@@ -117,8 +117,8 @@ func state(c v1.ContainerStatus) string {
 	return text
 }
 
-// kubeletReasons are the events that both send.
-var kubeletReasons = []string{
+// comparedReasons are the events that both send.
+var comparedReasons = []string{
 	"Pulling", "Pulled", "Created", "Started", "Killing", "BackOff", "Failed", "ErrImageNeverPull", "FailedCreatePodSandBox",
 	"SandboxChanged", "FailedPostStartHook", "FailedPreStopHook", "Unhealthy", "DeadlineExceeded", "FailedMount",
 }
@@ -130,11 +130,11 @@ var once = []string{"Created", "Started", "Killing", "FailedPostStartHook", "Fai
 // they came, and where they repeat at the nodes' own times, whether they came at all.
 func (p *comparing) events() {
 	a, b := reasons(p.kubelet.Events), reasons(p.podctl.Events)
-	for _, name := range slices.Sorted(maps.Keys(both(a, b))) {
+	for _, name := range slices.Sorted(maps.Keys(union(a, b))) {
 		if p.drifted[name] {
 			continue
 		}
-		for _, reason := range kubeletReasons {
+		for _, reason := range comparedReasons {
 			x, y := a[name][reason], b[name][reason]
 			p.Events += x
 			spare := len(p.cuts) + max(atTheEnd(p.kubelet, name), atTheEnd(p.podctl, name))

@@ -214,8 +214,8 @@ func (r *recorded) compare(plan Plan) *Comparison {
 	return c
 }
 
-// play puts the manifests where the node reads them, at their times, and kills it once. It is
-// back when the kubelet is, which takes ten seconds.
+// play writes and removes the manifests at their times, and restarts the node once. podctl is started again when
+// the kubelet answers, which takes ten seconds.
 func (n *node) play(plan Plan, began time.Time, kubelet *node) {
 	type due struct {
 		at time.Duration

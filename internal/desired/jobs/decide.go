@@ -39,7 +39,7 @@ func (s *step) decide(j *Job, failJob string) *batchv1.JobCondition {
 	case failed > 0 && failed+j.Completed.len() >= completions:
 		return fail(batchv1.JobReasonFailedIndexes, "Job has failed indexes")
 	}
-	if rule, met := successRule(j.Spec.SuccessPolicy, j.Completed); met {
+	if rule, met := matchSuccessPolicy(j.Spec.SuccessPolicy, j.Completed); met {
 		return s.condition(batchv1.JobSuccessCriteriaMet, batchv1.JobReasonSuccessPolicy, fmt.Sprintf("Matched rules at index %d", rule))
 	}
 	return nil
@@ -73,9 +73,9 @@ func (s *step) deadlineExceeded(j *Job) bool {
 	return true
 }
 
-// matchPolicy returns the action of the first rule that a failed pod matches, "" for none, and the message
+// matchPodFailurePolicy returns the action of the first rule that a failed pod matches, "" for none, and the message
 // of one that fails the Job (pkg/controller/job/pod_failure_policy.go).
-func matchPolicy(policy *batchv1.PodFailurePolicy, status v1.PodStatus, name string) (batchv1.PodFailurePolicyAction, string) {
+func matchPodFailurePolicy(policy *batchv1.PodFailurePolicy, status v1.PodStatus, name string) (batchv1.PodFailurePolicyAction, string) {
 	if policy == nil {
 		return "", ""
 	}
@@ -105,8 +105,8 @@ func matchesExit(rule *batchv1.PodFailurePolicyOnExitCodesRequirement, c v1.Cont
 	return slices.Contains(rule.Values, t.ExitCode) == (rule.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn)
 }
 
-// successRule returns the first rule that the completed indexes fulfil (pkg/controller/job/success_policy.go).
-func successRule(policy *batchv1.SuccessPolicy, completed Indexes) (rule int, met bool) {
+// matchSuccessPolicy returns the first rule that the completed indexes fulfil (pkg/controller/job/success_policy.go).
+func matchSuccessPolicy(policy *batchv1.SuccessPolicy, completed Indexes) (rule int, met bool) {
 	if policy == nil || completed.len() == 0 {
 		return 0, false
 	}

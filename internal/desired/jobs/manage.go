@@ -79,7 +79,7 @@ func (s *step) count(j *Job) (failJob string) {
 
 // countFailure counts a pod that has failed, as the Job's policy has it.
 func (j *Job) countFailure(p *Pod, status v1.PodStatus, namespace string) (failJob string) {
-	action, why := matchPolicy(j.Spec.PodFailurePolicy, status, pod.DisplayName(namespace, j.id(*p).Name(namespace)))
+	action, why := matchPodFailurePolicy(j.Spec.PodFailurePolicy, status, pod.DisplayName(namespace, j.id(*p).Name(namespace)))
 	counted := action != batchv1.PodFailurePolicyActionIgnore
 	if counted {
 		j.Status.Failed++
@@ -96,8 +96,8 @@ func (j *Job) countFailure(p *Pod, status v1.PodStatus, namespace string) (failJ
 	return ""
 }
 
-// manage makes and deletes pods, and returns that the Job is complete if it is.
-func (s *step) manage(j *Job) *batchv1.JobCondition {
+// manageJob makes and deletes pods, and returns that the Job is complete if it is.
+func (s *step) manageJob(j *Job) *batchv1.JobCondition {
 	if j.IsSuspended() {
 		s.delete(j, j.active())
 	} else {

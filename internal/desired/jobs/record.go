@@ -27,7 +27,7 @@ type Record struct {
 	Jobs []Job
 }
 
-// Job is one Job. What is in Status are the API's fields but for the counts of active pods.
+// Job is one Job. Of Status only StartTime, CompletionTime, Conditions, Succeeded and Failed are set.
 type Job struct {
 	Name     string
 	UID      types.UID

@@ -183,7 +183,7 @@ func (s *step) syncJob(j *Job) {
 		target = s.decide(j, failJob)
 	}
 	if target == nil {
-		target = s.manage(j)
+		target = s.manageJob(j)
 	}
 	if target != nil {
 		s.finish(j, *target)

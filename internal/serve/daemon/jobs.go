@@ -23,8 +23,8 @@ import (
 	"github.com/podctl/podctl/internal/worker"
 )
 
-// jobRunner has the pods of the Jobs and CronJobs of all sources desired: it feeds jobs.Step with what the
-// node sees, and the node with what follows. Each Step is on the disk before its pods are desired.
+// jobRunner runs the Jobs and CronJobs of all sources: it gives jobs.Step the pods of the node, writes the
+// Record, and then desires its pods.
 type jobRunner struct {
 	session *Session
 	store   jobs.Store
@@ -36,9 +36,9 @@ type jobRunner struct {
 	open    map[string]*jobs.Open
 	// made are the pods of Jobs that are desired.
 	made map[types.UID]node.Desired
-	// leftRead: what earlier processes left was looked for.
+	// leftRead: Records that earlier processes left were looked for.
 	leftRead bool
-	// refused are why Jobs do not run: each is said once.
+	// refused has the last error of each Job that cannot run: it is reported once.
 	refused map[string]string
 }
 
@@ -106,8 +106,8 @@ func (r *jobRunner) run(ctx context.Context) {
 // retryRefused is how often a Job is tried again that another process runs, or whose Record cannot be written.
 const retryRefused = 5 * time.Second
 
-// sync steps every Job and gives the node what sources desire, if that has changed; changed is a source of
-// which it has. It returns when it is to be called again. r.mu is held.
+// sync steps every Job, and gives the node the sources whose pods have changed, and the source changed in any
+// case. It returns when it is due again. r.mu is held.
 func (r *jobRunner) sync(changed string) (next time.Time) {
 	if r.stopped {
 		return time.Time{}
@@ -265,7 +265,7 @@ func (r *jobRunner) podsOf(j *jobs.Job, namespace string, before map[types.UID]n
 	return all
 }
 
-// seenPods returns the pods as Jobs see them. A pod that ends to begin again has not ended.
+// seenPods returns the pods as jobs.Step takes them. A pod that will be started again has not ended.
 func seenPods(infos []node.Info) map[types.UID]jobs.Seen {
 	all := map[types.UID]jobs.Seen{}
 	for _, i := range infos {
@@ -317,7 +317,7 @@ func (s *Session) Set(source string, pods []*manifest.Pod, objects *pod.Objects)
 	s.jobs.set(source, pods, s.services.Set(context.Background(), source, objects), false)
 }
 
-// SetPartly is Set of a source that is not known in full: see node.SetPartly.
+// SetPartly is Set for a source that could not be read in full: see node.SetPartly.
 func (s *Session) SetPartly(source string, pods []*manifest.Pod, objects *pod.Objects) {
 	s.jobs.set(source, pods, s.services.Set(context.Background(), source, objects), true)
 }
@@ -325,7 +325,7 @@ func (s *Session) SetPartly(source string, pods []*manifest.Pod, objects *pod.Ob
 // Jobs returns what is known of the Jobs and CronJobs.
 func (s *Session) Jobs() []jobs.Record { return s.jobs.records() }
 
-// Drain is that of the node; nothing is left of Jobs, too.
+// Drain drains the node, and removes the Records of its Jobs.
 func (s *Session) Drain(ctx context.Context, grace *int64) error {
 	s.jobs.stop()
 	if err := s.Node.Drain(ctx, grace); err != nil {
@@ -334,7 +334,7 @@ func (s *Session) Drain(ctx context.Context, grace *int64) error {
 	return s.jobs.close(true)
 }
 
-// Shutdown is that of the node, in which Jobs fail no pods.
+// Shutdown shuts the node down. The pods that it terminates are not counted as failures of their Jobs.
 func (s *Session) Shutdown(ctx context.Context, within time.Duration) error {
 	s.jobs.stop()
 	return s.Node.Shutdown(ctx, within)

@@ -76,7 +76,7 @@ func (s *Session) servicePods() []*v1.Pod {
 	return pods
 }
 
-// runningPods are the pods of the runtime of which a container runs, nil before the first relist.
+// runningPods returns for each pod of the runtime whether a container of it runs; nil before the first relist.
 func (s *Session) runningPods() map[types.UID]bool {
 	if s.Node == nil {
 		return nil
@@ -87,7 +87,7 @@ func (s *Session) runningPods() map[types.UID]bool {
 	return running(s.Node.RuntimePods())
 }
 
-// listRunning asks the runtime which pods have a running container, nil if it does not answer.
+// listRunning is runningPods by a list of now; nil if the runtime does not answer.
 func (s *Session) listRunning() map[types.UID]bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -99,7 +99,7 @@ func (s *Session) listRunning() map[types.UID]bool {
 	return running(pods)
 }
 
-// running are the pods, by whether a container of them runs.
+// running returns for each pod whether a container of it runs.
 func running(pods []*pod.Pod) map[types.UID]bool {
 	all := map[types.UID]bool{}
 	for _, p := range pods {
