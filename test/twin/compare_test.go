@@ -305,8 +305,18 @@ func TestPageHasASeedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := &Comparison{Differences: []Difference{{Row: "a row"}, {Row: "another"}}}
-	once := (&Comparison{Differences: []Difference{{Row: "a row"}}}).Page(string(text), "99")
-	twice := (&Comparison{Differences: []Difference{{Row: "a row"}}}).Page(before.Page(string(text), "99"), "99")
+	write := func(c *Comparison, text string) string {
+		written, err := c.Page(text, "99")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return written
+	}
+	again := &Comparison{Differences: []Difference{{Row: "a row"}}}
+	once, twice := write(again, string(text)), write(again, write(before, string(text)))
+	if _, err := again.Page("# No tables\n", "99"); err == nil {
+		t.Error("a page without tables was written")
+	}
 	if once != twice || !strings.Contains(once, "| a row | 99: 1 |") {
 		t.Errorf("got\n%s\nwant\n%s", twice, once)
 	}

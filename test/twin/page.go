@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,11 +18,14 @@ func (c *Comparison) ByRow() map[string]int {
 }
 
 // Page returns the page with what was compared in place of what it has of the seed.
-func (c *Comparison) Page(page, seed string) string {
+func (c *Comparison) Page(page, seed string) (string, error) {
 	var runs, found []string
 	lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
 	start := slices.Index(lines, "| seed | pods | calls | fields | execs of probes | states | events | runs that one had no time for | explained | not explained |")
 	rows := slices.Index(lines, "| the row begins | differences, by seed |")
+	if start < 0 || rows < start {
+		return "", errors.New("the page has no tables by seed and by row")
+	}
 	byRow := c.ByRow()
 	for _, l := range lines[start+2:] {
 		if !strings.HasPrefix(l, "| ") {
@@ -51,5 +55,5 @@ func (c *Comparison) Page(page, seed string) string {
 			found = append(found, fmt.Sprintf("| %s | %s |", row, strings.Join(counts[row], ", ")))
 		}
 	}
-	return strings.Join(slices.Concat(lines[:start+2], runs, []string{""}, lines[slices.IndexFunc(lines, func(l string) bool { return l == "## By row" }):rows+2], found), "\n") + "\n"
+	return strings.Join(slices.Concat(lines[:start+2], runs, []string{""}, lines[slices.IndexFunc(lines, func(l string) bool { return l == "## By row" }):rows+2], found), "\n") + "\n", nil
 }

@@ -139,8 +139,12 @@ func record(t *testing.T, dir, podctl string, plan Plan) *recorded {
 func writePage(t *testing.T, file string, c *Comparison) {
 	t.Helper()
 	text, err := os.ReadFile(file)
+	var written string
 	if err == nil {
-		err = os.WriteFile(file, []byte(c.Page(string(text), fmt.Sprint(*seed))), 0o644)
+		written, err = c.Page(string(text), fmt.Sprint(*seed))
+	}
+	if err == nil {
+		err = os.WriteFile(file, []byte(written), 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
