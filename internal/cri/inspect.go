@@ -79,5 +79,6 @@ func rawFields[M proto.Message](m M, err error) (map[string]any, error) {
 		return nil, err
 	}
 	var fields map[string]any
-	return fields, json.Unmarshal(text, &fields)
+	err = json.Unmarshal(text, &fields)
+	return fields, err
 }

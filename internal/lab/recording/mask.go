@@ -174,7 +174,8 @@ func (m *Mask) masked() int {
 func parsed(text []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	return v, d.Decode(&v)
+	err = d.Decode(&v)
+	return v, err
 }
 
 // infoField is the verbose part of an answer: texts by name, of which most are JSON.

@@ -104,7 +104,8 @@ func (s *scan) unlistedIn(dir string) (ids []string) {
 // readSpec reads the OCI configuration in a bundle.
 func (s *scan) readSpec(dir string) (c spec, ok bool) {
 	text, err := bounded.ReadNoFollow(filepath.Join(s.path(dir), "config.json"), maxSpec)
-	return c, err == nil && json.Unmarshal(text, &c) == nil
+	ok = err == nil && json.Unmarshal(text, &c) == nil
+	return c, ok
 }
 
 // readBundle reads the OCI configuration of a container, and returns the path of its root file

@@ -156,7 +156,8 @@ func Generic(data any) (any, error) {
 		return nil, err
 	}
 	var read any
-	return read, utiljson.Unmarshal(b, &read)
+	err = utiljson.Unmarshal(b, &read)
+	return read, err
 }
 
 // PrintObject writes one object in the format: the root of json, yaml and the
