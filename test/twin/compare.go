@@ -213,7 +213,7 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 			p.cuts = append(p.cuts, name)
 			return
 		}
-		if stopTie(a[i], b[i]) || p.phaseTie(a[i], b[i]) {
+		if stopTie(a[i], b[i]) || p.phaseTie(a[i], b[i]) || p.flipTie(name, a[i], b[i]) {
 			p.drifted[name] = true
 			continue
 		}
@@ -279,7 +279,7 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 			continue // probes and deadlines start over
 		}
 		p.Delays = append(p.Delays, Delay{class, delayA, delayB, p.pod.Name + " " + what})
-		if p.late(delayA, delayB, class) && (sinceA-sinceB).Abs() > slack && !behindStop(inA, a, x, delayA) && !behindStop(inB, b, y, delayB) {
+		if p.late(delayA, delayB, class) && (sinceA-sinceB).Abs() > slack && p.lateAfterOwn(a, b, i, class) && !behindStop(inA, a, x, delayA) && !behindStop(inB, b, y, delayB) {
 			p.differ(what+" "+class, delayA.Round(time.Millisecond).String(), delayB.Round(time.Millisecond).String())
 		}
 	}

@@ -365,3 +365,77 @@ func TestStepsAtOnceAreNoCause(t *testing.T) {
 		}
 	}
 }
+
+// TestProbesFailAtAFlip: a node whose probes know a container a relist later may see its file in time.
+func TestProbesFailAtAFlip(t *testing.T) {
+	began := time.Unix(1000, 0)
+	p := &comparing{pod: Planned{Acts: []Act{{Manifest: "metadata: {annotations: {sim.podctl.io/script.c: sleep 5; touch /ready; sleep infinity}}\nspec: {containers: [{name: c, startupProbe: {periodSeconds: 1}}]}"}}}}
+	run := func(stopped float64) *Attempt {
+		a := &Attempt{Steps: []Step{{Method: "StartContainer", At: began, End: began}}}
+		if stopped > 0 {
+			a.Steps = append(a.Steps, Step{Method: "StopContainer", At: began.Add(time.Duration(stopped * float64(time.Second)))})
+		}
+		return a
+	}
+	for _, tc := range []struct {
+		a, b float64 // when each is stopped, 0 for not
+		want bool
+	}{{15, 4.5, true}, {0, 4.5, true}, {4.6, 4.5, false}, {15, 9, false}, {0, 0, false}} {
+		if got := p.flipTie("c", run(tc.a), run(tc.b)); got != tc.want {
+			t.Errorf("stopped after %v and %v s: %v", tc.a, tc.b, got)
+		}
+	}
+	if got := flips("touch /ready; sleep 4; rm /ready; sleep 15; touch /ready; sleep infinity"); !slices.Equal(got, []time.Duration{4 * time.Second, 19 * time.Second}) {
+		t.Errorf("flips %v", got)
+	}
+}
+
+// TestStepsByTheirOwnRun: a stop is as long after its container's start as its twin, whatever happened beside it.
+func TestStepsByTheirOwnRun(t *testing.T) {
+	began := time.Unix(1000, 0)
+	p := &comparing{}
+	run := func(stopped int) *Attempt {
+		return &Attempt{Steps: []Step{{Method: "StartContainer", At: began, End: began}, {Method: "StopContainer", At: began.Add(time.Duration(stopped) * time.Second)}}}
+	}
+	for stopped, want := range map[int]bool{12: false, 30: true} {
+		if got := p.lateAfterOwn(run(11), run(stopped), 1, "StopContainer after StartContainer"); got != want {
+			t.Errorf("stopped after 11 and %d s: late %v", stopped, got)
+		}
+	}
+}
+
+// TestMoreSyncsAskSooner: a kubelet's container may be ready where podctl's was asked once less.
+func TestMoreSyncsAskSooner(t *testing.T) {
+	began := time.Unix(1000, 0)
+	running, ready, ended := run{"running, before 137 Error", 12}, run{"running ready, before 137 Error", 11}, run{"waiting CrashLoopBackOff, before 137 Error", 30}
+	p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{}}}, kubelet: side(began), podctl: side(began)}
+	explained := func(a, b []run) bool {
+		return p.rowOf(Difference{What: "status of c, run 2", states: [2][]run{a, b}}) == "hints of a pod wait while an operation changes it"
+	}
+	if !explained([]run{ready, ended}, []run{running, ended}) || explained([]run{running, ended}, []run{ready, ended}) || explained([]run{ready, ended}, []run{running}) {
+		t.Error("only a container that is not ready yet is explained")
+	}
+}
+
+// TestPodThatComesBackFindsItsRuns: a kubelet's is Failed where podctl begins anew.
+func TestPodThatComesBackFindsItsRuns(t *testing.T) {
+	for policy, want := range map[string]bool{"Never": true, "Always": false} {
+		manifest := "spec: {restartPolicy: " + policy + "}"
+		p := &comparing{pod: Planned{Acts: []Act{{Manifest: manifest}, {}, {Manifest: manifest}}}, kubelet: &Side{}, podctl: &Side{}}
+		if got := p.rowOf(Difference{What: "status of the pod"}) != ""; got != want {
+			t.Errorf("restartPolicy %s: explained %v", policy, got)
+		}
+	}
+}
+
+// TestEventsAtTheEnd: what repeats at a node's own times may not have come yet on the other.
+func TestEventsAtTheEnd(t *testing.T) {
+	began := time.Unix(1000, 0)
+	for before, want := range map[time.Duration]int{time.Second: 0, 30 * time.Second: 1} {
+		p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{}}}, kubelet: side(began), podctl: side(began), drifted: map[string]bool{}}
+		p.podctl.Events = append(p.podctl.Events, slices.Repeat([]Event{{Pod: "p", Container: "c", Reason: "BackOff", At: p.podctl.Ended.Add(-before)}}, 2)...)
+		if p.events(); len(p.Differences) != want {
+			t.Errorf("%s before the end: %v", before, p.Differences)
+		}
+	}
+}

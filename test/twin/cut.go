@@ -2,7 +2,10 @@ package twin
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // takeover is how long a kubelet takes from the end of a pod until it makes the next of its name, at
@@ -140,6 +143,52 @@ func (p *comparing) phaseTie(a, b *Attempt) bool {
 	n := len(less.Steps)
 	return p.restart > 0 && soon(a, p.kubelet) && soon(b, p.podctl) && len(more.Steps) == n+1 && more.Steps[n].Method == "StopContainer" &&
 		methods(&Attempt{Steps: more.Steps[:n]}) == methods(less)
+}
+
+// flips are when a container's script makes or removes the file that its probes look for, since its start.
+func flips(script string) (all []time.Duration) {
+	at := time.Duration(0)
+	for command := range strings.SplitSeq(script, "; ") {
+		if seconds, ok := strings.CutPrefix(command, "sleep "); ok {
+			d, err := time.ParseDuration(seconds + "s")
+			if err != nil { // infinity
+				break
+			}
+			at += d
+		} else if strings.HasSuffix(command, " /ready") && at > 0 {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// flipTie reports whether one of two runs was stopped within a tick of when its script changed what its probes look
+// for, and the other was not stopped then: a kubelet's probes know a container a relist later.
+func (p *comparing) flipTie(name string, a, b *Attempt) bool {
+	var tick time.Duration
+	pod := p.manifest()
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, probe := range []*v1.Probe{c.StartupProbe, c.LivenessProbe} {
+			if c.Name == name && probe != nil {
+				tick = max(tick, time.Duration(probe.PeriodSeconds)*time.Second+time.Second)
+			}
+		}
+	}
+	stopped := func(x *Attempt) (since time.Duration, ok bool) {
+		start := slices.IndexFunc(x.Steps, func(s Step) bool { return s.Method == "StartContainer" })
+		stop := slices.IndexFunc(x.Steps, func(s Step) bool { return s.Method == "StopContainer" })
+		if start < 0 || stop < 0 {
+			return 0, false
+		}
+		return x.Steps[stop].At.Sub(x.Steps[start].End), true
+	}
+	near := func(since time.Duration, ok bool) bool {
+		return ok && slices.ContainsFunc(flips(pod.Annotations["sim.podctl.io/script."+name]), func(at time.Duration) bool { return (since - at).Abs() < tick })
+	}
+	x, xOK := stopped(a)
+	y, yOK := stopped(b)
+	alike := xOK && yOK && (x-y).Abs() < slack
+	return !alike && (near(x, xOK) || near(y, yOK))
 }
 
 // stopTie reports whether one run was stopped, and the other ended by itself first, within a tick of a

@@ -140,6 +140,12 @@ func (p *comparing) sinceAct(a, b Step) (kubelet, podctl time.Duration) {
 	return kubelet - last, podctl - last
 }
 
+// lateAfterOwn reports whether a step came late after the call before it to the same run, too: both may follow that,
+// though something else happened meanwhile on one node.
+func (p *comparing) lateAfterOwn(a, b *Attempt, i int, class string) bool {
+	return i == 0 || p.late(a.Steps[i].At.Sub(a.Steps[i-1].End), b.Steps[i].At.Sub(b.Steps[i-1].End), class)
+}
+
 // behindStop reports whether a start waited for another container of the sandbox that the same sync was
 // stopping, from about when its cause came.
 func behindStop(sandbox, of *Attempt, step Step, delay time.Duration) bool {

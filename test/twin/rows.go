@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // row is a row of docs/kubelet-differences.md: which differences it explains.
@@ -27,7 +28,12 @@ var rows = []row{
 		"leftover files of a pod (containers, sandboxes, directory, logs) are removed as soon as it is stopped",
 		// A kubelet counts on from what it finds of the pod before, attempts and back-off.
 		func(p *comparing, d Difference) bool {
-			return p.comesBack() && (later.MatchString(d.What) || strings.HasPrefix(d.What, "status") && counted.MatchString(d.What) || strings.HasPrefix(d.What, "events "))
+			if !p.comesBack() {
+				return false
+			}
+			// Where the pod does not restart always, the runs that it finds may be its last.
+			status := strings.HasPrefix(d.What, "status") && (counted.MatchString(d.What) || !p.restartsAlways())
+			return status || later.MatchString(d.What) || strings.HasPrefix(d.What, "events ")
 		},
 	},
 	{
@@ -80,7 +86,22 @@ var rows = []row{
 	},
 	{
 		"after a restart of podctl a pod that was terminating has the rest of its grace period",
-		func(p *comparing, d Difference) bool { return sinceRestart(d) && p.stoppingAtRestart() },
+		func(p *comparing, d Difference) bool {
+			return (sinceRestart(d) || strings.Contains(d.What, " Stop") || strings.HasSuffix(d.What, ": exit")) && p.stoppingAtRestart()
+		},
+	},
+	{
+		"hints of a pod wait while an operation changes it",
+		// Each sync asks at once what is not ready, and a kubelet has more of them.
+		func(_ *comparing, d Difference) bool {
+			a, b := slices.Clone(d.states[0]), slices.Clone(d.states[1])
+			for _, runs := range [][]run{a, b} {
+				for i := range runs {
+					runs[i].state = strings.Replace(runs[i].state, "running ready", "running", 1)
+				}
+			}
+			return strings.HasPrefix(d.What, "status ") && len(a) > 0 && len(b) > 0 && hasReady(d.states[0]) && !hasReady(d.states[1]) && !lacks(a, b) && !lacks(b, a)
+		},
 	},
 	{
 		"a container that has ended for good has no probes",
@@ -198,6 +219,22 @@ func (p *comparing) stopsInSync(what string) bool {
 		return false
 	}
 	return false
+}
+
+func hasReady(runs []run) bool {
+	return slices.ContainsFunc(runs, func(r run) bool { return strings.HasPrefix(r.state, "running ready") })
+}
+
+// restartsAlways reports whether the containers of the pod are restarted however they end.
+func (p *comparing) restartsAlways() bool {
+	return !slices.Contains([]v1.RestartPolicy{v1.RestartPolicyNever, v1.RestartPolicyOnFailure}, p.manifest().Spec.RestartPolicy)
+}
+
+// manifest is the pod as it was first asked for.
+func (p *comparing) manifest() *v1.Pod {
+	pod := &v1.Pod{}
+	_ = yaml.Unmarshal([]byte(p.pod.Acts[0].Manifest), pod) // the plan has made it
+	return pod
 }
 
 // comesBack reports whether the same pod is removed and asked for again.

@@ -137,6 +137,7 @@ func (p *comparing) events() {
 		for _, reason := range comparedReasons {
 			x, y := a[name][reason], b[name][reason]
 			p.Events += x
+			early := max(p.earlyEvents(p.kubelet, name, reason), p.earlyEvents(p.podctl, name, reason))
 			spare := len(p.cuts) + max(atTheEnd(p.kubelet, name), atTheEnd(p.podctl, name))
 			if reason == "Killing" { // once more where the first kill is broken off
 				spare *= 2
@@ -144,11 +145,17 @@ func (p *comparing) events() {
 					spare++
 				}
 			}
-			if slices.Contains(once, reason) && max(x, y)-min(x, y) > spare || !slices.Contains(once, reason) && min(x, y) == 0 && max(x, y) > 1+len(p.cuts) {
+			if slices.Contains(once, reason) && max(x, y)-min(x, y) > spare || !slices.Contains(once, reason) && min(x, y) == 0 && early > 1+len(p.cuts) {
 				p.differ("events "+reason+" of "+name, fmt.Sprint(x), fmt.Sprint(y))
 			}
 		}
 	}
+}
+
+// earlyEvents counts the events for a reason that came so early that the other node had time for them, too.
+func (p *comparing) earlyEvents(s *Side, name, reason string) int {
+	early := slices.DeleteFunc(slices.Clone(s.Events), func(e Event) bool { return s.Ended.Sub(e.At) < takeover })
+	return reasons(early)[name][reason]
 }
 
 // atTheEnd counts the runs of a container with a call that ended when the recording did, or after that:
