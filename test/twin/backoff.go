@@ -33,13 +33,13 @@ func byRule(runs []*Attempt, again bool) (right map[*Attempt]bool, due time.Time
 		switch killed := killedBySync(before); {
 		case again && i == 1:
 			right[runs[i]] = true
-		case killed && atOnce && (i == 1 || runs[i-2].Exit.At.IsZero()):
+		case killed && (i == 1 || runs[i-2].Exit.At.IsZero()):
 			// The sync that kills a container knows the end of the run before that one only.
-			right[runs[i]] = true
+			right[runs[i]] = atOnce
 			continue
 		case killed && atOnce:
 			right[runs[i]] = began.Sub(runs[i-2].Exit.At) > wait-tie
-		case killed && (i == 1 || before.Exit.At.Sub(runs[i-2].Exit.At) > wait+tie):
+		case killed && before.Exit.At.Sub(runs[i-2].Exit.At) > wait+tie:
 			right[runs[i]] = false
 		default:
 			right[runs[i]] = wait == 0 && atOnce || wait > 0 && waited > wait-tie && waited < wait+retry

@@ -24,6 +24,7 @@ func TestRunsBeginByBackOff(t *testing.T) {
 		{"the second is at once", []ends{{0, 5, false}, {5.1, 6, false}, {6.1, 18, false}}, false},
 		{"the second is late", []ends{{0, 5, false}, {5.1, 6, false}, {40, 41, false}}, false},
 		{"the third waits twenty", []ends{{0, 5, false}, {5.1, 6, false}, {17, 18, false}, {30, 31, false}}, false},
+		{"a killed one is back at once, whose first start came late", []ends{{0, 5, true}, {13, 31, true}, {33, 51, true}, {53, 69, true}, {89.3, 100, true}}, true},
 		{"a killed one is back at once", []ends{{0, 5, true}, {5.1, 12, true}, {12.1, 25, true}, {25.1, 30, true}}, true},
 		{"a killed one waits", []ends{{0, 5, true}, {5.1, 12, true}, {12.1, 20, true}, {32, 40, true}}, true},
 		{"a killed one is back though it has to wait", []ends{{0, 5, true}, {5.1, 12, true}, {12.1, 20, true}, {20.1, 40, true}}, false},

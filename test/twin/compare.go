@@ -71,6 +71,8 @@ type comparing struct {
 	sandboxCut bool
 	// ahead is how many more runs of a container the kubelet has made in the sandboxes before.
 	ahead map[string]int
+	// stopTied: a container was stopped by a probe on one node, and because the manifest changed on the other.
+	stopTied bool
 	// more is how many more runs of the container the kubelet has made, while one is compared.
 	more int
 }
@@ -267,6 +269,13 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 		if x.Method == "StopContainer" && slices.Contains(spending, after) { // part of the grace period is spent
 			seconds = 1 + int((sinceA-sinceB).Abs().Round(time.Second)/time.Second)
 		}
+		if x.Method == "StopContainer" && p.actTie(x, y) {
+			p.stopTied = true
+			return
+		}
+		if x.Method == "StopContainer" && p.stopTied { // what is left of the grace period depends on that
+			seconds = 600
+		}
 		p.fields(what+" "+x.Method, x.Request, y.Request, seconds)
 		if x.Method == "StopContainer" && (afterA == "act") != (after == "act") && p.apart(a, b) {
 			return // one was told to stop before its probe had come so far
@@ -290,7 +299,7 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 
 // order compares in which order the first attempts of the containers began.
 func (p *comparing) order(what string, a, b *Attempt) {
-	first := func(x *Attempt) string {
+	first := func(x *Attempt) []string {
 		type begin struct {
 			name string
 			at   time.Time
@@ -306,10 +315,10 @@ func (p *comparing) order(what string, a, b *Attempt) {
 		for _, b := range begins {
 			names = append(names, b.name)
 		}
-		return strings.Join(names, " ")
+		return names
 	}
 	fa, fb := first(a), first(b)
-	if strings.Count(fa, " ") == strings.Count(fb, " ") && fa != fb {
-		p.differ(what+": order of the containers", fa, fb)
+	if len(fa) == len(fb) && !slices.Equal(fa, fb) {
+		p.differ(what+": order of the containers", strings.Join(fa, " "), strings.Join(fb, " "))
 	}
 }

@@ -163,6 +163,7 @@ func TestEndsAtTheEndOfTheGracePeriod(t *testing.T) {
 		want bool
 	}{
 		{run(137, 10), run(0, 9), true},
+		{run(137, 10), run(0, 14), true}, // stopped earlier than the other
 		{run(2, 11), run(137, 10), true},
 		{run(137, 10), run(143, 10), false}, // no grace period was given
 		{run(137, 14), run(0, 9), false},
@@ -436,6 +437,96 @@ func TestEventsAtTheEnd(t *testing.T) {
 		p.podctl.Events = append(p.podctl.Events, slices.Repeat([]Event{{Pod: "p", Container: "c", Reason: "BackOff", At: p.podctl.Ended.Add(-before)}}, 2)...)
 		if p.events(); len(p.Differences) != want {
 			t.Errorf("%s before the end: %v", before, p.Differences)
+		}
+	}
+}
+
+// TestContainersThatOnlyOneHasAreNoOrder: one node was told to stop before it made them.
+func TestContainersThatOnlyOneHasAreNoOrder(t *testing.T) {
+	at := func(seconds int64) []*Attempt {
+		return []*Attempt{{Steps: []Step{{Method: "CreateContainer", At: time.Unix(seconds, 0)}}}}
+	}
+	for name, tc := range map[string]struct {
+		podctl map[string][]*Attempt
+		want   int
+	}{
+		"none":          {nil, 0},
+		"the same":      {map[string][]*Attempt{"a": at(3), "b": at(4)}, 0},
+		"another order": {map[string][]*Attempt{"a": at(4), "b": at(3)}, 1},
+	} {
+		p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{}}}, kubelet: &Side{}, podctl: &Side{}}
+		if p.order("sandbox 0", &Attempt{Containers: map[string][]*Attempt{"a": at(1), "b": at(2)}}, &Attempt{Containers: tc.podctl}); len(p.Differences) != tc.want {
+			t.Errorf("%s: %v", name, p.Differences)
+		}
+	}
+}
+
+// TestStopsBeforeAndAfterTheManifestChanged: by a probe, and because of the change.
+func TestStopsBeforeAndAfterTheManifestChanged(t *testing.T) {
+	began := time.Unix(1000, 0)
+	p := &comparing{pod: Planned{Acts: []Act{{}, {At: 40 * time.Second}}}, kubelet: &Side{Began: began}, podctl: &Side{Began: began}}
+	at := func(seconds int) Step { return Step{At: began.Add(time.Duration(seconds) * time.Second)} }
+	for _, tc := range []struct {
+		a, b int
+		want bool
+	}{{39, 41, true}, {41, 42, false}, {30, 41, false}} {
+		if got := p.actTie(at(tc.a), at(tc.b)); got != tc.want {
+			t.Errorf("stopped at %d and %d s, of a manifest that changed at 40: %v", tc.a, tc.b, got)
+		}
+	}
+}
+
+// TestDeadlineCloses: what one node does just before the deadline of its pod, the other had no time for.
+func TestDeadlineCloses(t *testing.T) {
+	began := time.Unix(1000, 0)
+	s := side(began)
+	for deadline, want := range map[string]int{"activeDeadlineSeconds: 14": 15, "{}": 43} {
+		p := &comparing{pod: Planned{Acts: []Act{{At: time.Second, Manifest: "spec: {" + strings.Trim(deadline, "{}") + "}"}}}}
+		if got := p.closing(s.Life.Sandboxes[0], s, 0).Sub(began).Round(time.Second); got != time.Duration(want)*time.Second {
+			t.Errorf("%s: closes after %s, want %d s", deadline, got, want)
+		}
+	}
+}
+
+// TestRunsOnEitherSideOfTheRestart: one had ended, and waited for its back-off, which its node forgot.
+func TestRunsOnEitherSideOfTheRestart(t *testing.T) {
+	began := time.Unix(1000, 0)
+	run := func(from, to int) *Attempt {
+		at := began.Add(time.Duration(from) * time.Second)
+		return &Attempt{Steps: []Step{{Method: "CreateContainer", At: at, End: at, Code: "OK"}}, Exit: Exit{At: began.Add(time.Duration(to) * time.Second)}}
+	}
+	p := &comparing{kubelet: side(began), podctl: side(began), restart: 30 * time.Second}
+	for end, want := range map[int]bool{29: true, 34: false} {
+		if got := p.spansRestart(run(22, 34), run(end-12, end)); got != want {
+			t.Errorf("ended after 34 and %d s, restarted after 30: %v", end, got)
+		}
+	}
+}
+
+// TestStatesInTheTimeOfTheTwin: a run that began shortly before the end has not come so far.
+func TestStatesInTheTimeOfTheTwin(t *testing.T) {
+	p := &comparing{}
+	s := &Side{Statuses: []Sample{{Status: v1.PodStatus{ContainerStatuses: []v1.ContainerStatus{{Name: "c", RestartCount: 8}}}}}}
+	all := []run{{"running", 4}, {"waiting CrashLoopBackOff", 20}}
+	if got := p.inTimeOf(s, "c, run 8", []run{{"running", 2}}, all); !slices.Equal(got, []run{{"running", 2}}) {
+		t.Errorf("beside a run of two seconds: %v", got)
+	}
+	if got := p.inTimeOf(s, "c, run 7", []run{{"running", 2}}, all); !slices.Equal(got, all) {
+		t.Errorf("beside a run that is over: %v", got)
+	}
+}
+
+// TestBriefRunsAreNotSeen: a status that shows one for long is of a sync that goes on.
+func TestBriefRunsAreNotSeen(t *testing.T) {
+	began := time.Unix(1000, 0)
+	for lasted, want := range map[int]bool{3: true, 30: false} {
+		at := began.Add(10 * time.Second)
+		s := &Side{Life: &Life{Sandboxes: []*Attempt{{Containers: map[string][]*Attempt{"c": {{Steps: []Step{{Method: "CreateContainer", At: at}}, Exit: Exit{At: at.Add(time.Duration(lasted) * time.Second)}}}}}}}}
+		p := &comparing{pod: Planned{Acts: []Act{{}}}, kubelet: s, podctl: s}
+		waiting := run{"waiting CrashLoopBackOff", 20}
+		d := Difference{What: "status of c, run 0", states: [2][]run{{{"running", 12}, waiting}, {waiting}}}
+		if got := p.rowOf(d) != ""; got != want {
+			t.Errorf("a run of %d s: explained %v", lasted, got)
 		}
 	}
 }

@@ -75,6 +75,11 @@ func (p *comparing) closing(sandbox *Attempt, s *Side, until time.Duration) time
 			end = step.At
 		}
 	}
+	if d := p.manifest().Spec.ActiveDeadlineSeconds; d != nil {
+		if at := s.Began.Add(p.pod.Acts[0].At + time.Duration(*d)*time.Second); at.After(sandbox.Steps[0].At) && at.Before(end) {
+			end = at
+		}
+	}
 	for _, act := range p.pod.Acts[1:] {
 		if at := s.Began.Add(act.At); at.After(sandbox.Steps[0].At) && at.Before(end) {
 			end = at
@@ -108,25 +113,26 @@ func (p *comparing) atEnd(a, b *Attempt) bool {
 }
 
 // spansRestart reports whether one of the runs had not ended when the nodes were killed, and the two
-// did not end alike: by the same calls, and as long after they began, but for a tick of a probe.
+// did not end alike: before or after that, by the same calls, and as long after they began, but for a tick of a probe.
 func (p *comparing) spansRestart(a, b *Attempt) bool {
 	killed := func(s *Side) time.Time { return s.Began.Add(p.restart) }
 	open := func(x *Attempt, s *Side) bool {
 		return x.Exit.At.IsZero() || x.Exit.At.After(killed(s)) || slices.ContainsFunc(x.Steps, func(step Step) bool { return step.End.After(killed(s)) })
 	}
 	took := func(x *Attempt) time.Duration { return ended(x).Sub(x.Steps[0].At) }
-	return (open(a, p.kubelet) || open(b, p.podctl)) && (methods(a) != methods(b) || (took(a)-took(b)).Abs() > slack+longestPeriod)
+	openA, openB := open(a, p.kubelet), open(b, p.podctl)
+	return openA != openB || openA && (methods(a) != methods(b) || (took(a)-took(b)).Abs() > slack+longestPeriod)
 }
 
-// graceTie reports whether one run was killed when its grace period was over, and the other had ended by
-// itself shortly before.
+// graceTie reports whether one run was killed when its grace period was over, and the other ended by itself in that
+// time: the killed one had not come so far.
 func graceTie(a, b *Attempt) bool {
 	killed, other := a, b
 	if b.Exit.Code == 137 {
 		killed, other = b, a
 	}
 	took := func(x *Attempt) time.Duration { return x.Exit.At.Sub(x.Steps[0].At) }
-	return killed.Exit.Code == 137 && other.Exit.Code != 143 && a.Steps[len(a.Steps)-1].Method == "StopContainer" && (took(a)-took(b)).Abs() < slack
+	return killed.Exit.Code == 137 && other.Exit.Code != 143 && a.Steps[len(a.Steps)-1].Method == "StopContainer" && took(killed)-took(other) < slack
 }
 
 // phaseTie reports whether one of two runs that began soon after the nodes were killed was stopped by its
@@ -189,6 +195,13 @@ func (p *comparing) flipTie(name string, a, b *Attempt) bool {
 	y, yOK := stopped(b)
 	alike := xOK && yOK && (x-y).Abs() < slack
 	return !alike && (near(x, xOK) || near(y, yOK))
+}
+
+// actTie reports whether two stops came within a tick of a probe of each other, the one before and the other after
+// the manifest changed: a probe was about to stop what was stopped then.
+func (p *comparing) actTie(a, b Step) bool {
+	x, y := a.At.Sub(p.kubelet.Began), b.At.Sub(p.podctl.Began)
+	return (x-y).Abs() < longestPeriod && slices.ContainsFunc(p.pod.Acts, func(act Act) bool { return (x < act.At) != (y < act.At) })
 }
 
 // stopTie reports whether one run was stopped, and the other ended by itself first, within a tick of a

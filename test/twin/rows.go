@@ -51,8 +51,11 @@ var rows = []row{
 		// beside it until this one ends.
 		func(p *comparing, d Difference) bool {
 			a, b := between(d.states[0]), between(d.states[1])
-			same := func(b []run) bool { return len(a) > 0 && len(b) > 0 && !lacks(a, b) && !lacks(b, a) }
-			return same(b) || p.stopsInSync(d.What) && same(slices.DeleteFunc(b, func(r run) bool { return strings.HasPrefix(r.state, "running") }))
+			same := func(a, b []run) bool { return len(a) > 0 && len(b) > 0 && !lacks(a, b) && !lacks(b, a) }
+			ended := func(runs []run) []run {
+				return slices.DeleteFunc(slices.Clone(runs), func(r run) bool { return strings.HasPrefix(r.state, "running") })
+			}
+			return same(a, b) || stopsInSync(p.kubelet, d.What) && same(a, ended(b)) || isBrief(p.kubelet, d.What) && isBrief(p.podctl, d.What) && same(ended(a), ended(b))
 		},
 	},
 	{
@@ -192,31 +195,44 @@ func between(runs []run) []run {
 	return runs
 }
 
-// stopsInSync reports whether the kubelet's sync that started a run, of which a status is, went on for
-// longer than statuses may differ, because it stopped a container whose postStart hook had failed.
-func (p *comparing) stopsInSync(what string) bool {
+// runOf is the run of which a status is, with its sandbox; nil if there is none.
+func runOf(s *Side, what string) (run, sandbox *Attempt) {
 	var name string
 	var number int
 	if _, err := fmt.Sscanf(strings.ReplaceAll(what, ",", " "), "status of %s run %d", &name, &number); err != nil {
+		return nil, nil
+	}
+	for _, sandbox := range sandboxes(s.Life) {
+		if runs := sandbox.Containers[name]; number < len(runs) {
+			return runs[number], sandbox
+		}
+		number -= len(sandbox.Containers[name])
+	}
+	return nil, nil
+}
+
+// isBrief reports whether a run was so short that a status which lasts shows it only if it is old.
+func isBrief(s *Side, what string) bool {
+	run, _ := runOf(s, what)
+	return run != nil && !run.Exit.At.IsZero() && run.Exit.At.Sub(run.Steps[0].At) < time.Duration(lasting)*time.Second
+}
+
+// stopsInSync reports whether the sync that started a run, of which a status is, went on for longer than
+// statuses may differ, because it stopped a container whose postStart hook had failed.
+func stopsInSync(s *Side, what string) bool {
+	run, sandbox := runOf(s, what)
+	if run == nil {
 		return false
 	}
-	for _, sandbox := range sandboxes(p.kubelet.Life) {
-		runs := sandbox.Containers[name]
-		if number >= len(runs) {
-			number -= len(runs)
-			continue
-		}
-		started := runs[number].Steps[0].At
-		for other, attempts := range sandbox.Containers {
-			for _, a := range attempts {
-				stop := slices.IndexFunc(a.Steps, func(s Step) bool { return s.Method == "StopContainer" })
-				if other != name && stop > 0 && a.Steps[stop-1].Method == "ExecSync" && a.Steps[stop].At.Sub(a.Steps[stop-1].End) < time.Second &&
-					a.Steps[stop].At.Sub(started).Abs() < slack && a.Steps[stop].End.Sub(a.Steps[stop].At) > time.Duration(lasting)*time.Second {
-					return true
-				}
+	started := run.Steps[0].At
+	for _, attempts := range sandbox.Containers {
+		for _, a := range attempts {
+			stop := slices.IndexFunc(a.Steps, func(s Step) bool { return s.Method == "StopContainer" })
+			if !slices.Contains(attempts, run) && stop > 0 && a.Steps[stop-1].Method == "ExecSync" && a.Steps[stop].At.Sub(a.Steps[stop-1].End) < time.Second &&
+				a.Steps[stop].At.Sub(started).Abs() < slack && a.Steps[stop].End.Sub(a.Steps[stop].At) > time.Duration(lasting)*time.Second {
+				return true
 			}
 		}
-		return false
 	}
 	return false
 }

@@ -41,11 +41,39 @@ func (p *comparing) statuses() {
 			continue
 		}
 		p.States += len(a[name])
-		if x, y := a[name], b[name]; lacks(earlyA[name], y) || lacks(earlyB[name], x) {
+		x, y := a[name], b[name]
+		if lacks(p.inTimeOf(p.podctl, name, y, earlyA[name]), y) || lacks(p.inTimeOf(p.kubelet, name, x, earlyB[name]), x) {
 			p.add(Difference{What: "status of " + name, Kubelet: show(x), Podctl: show(y), states: [2][]run{x, y}})
 		}
 	}
 }
+
+// inTimeOf returns what a run of a container showed while it was as old as its twin on a node, on which it goes on at
+// the end.
+func (p *comparing) inTimeOf(s *Side, name string, twin, runs []run) []run {
+	if len(s.Statuses) == 0 || len(twin) == 0 {
+		return runs
+	}
+	last := s.Statuses[len(s.Statuses)-1].Status
+	if !slices.ContainsFunc(slices.Concat(last.InitContainerStatuses, last.ContainerStatuses), func(c v1.ContainerStatus) bool { return trackOf(c) == name }) {
+		return runs
+	}
+	left := 0
+	for _, r := range twin {
+		left += r.n
+	}
+	var kept []run
+	for _, r := range runs {
+		if r.n = min(r.n, left); r.n > 0 {
+			kept = append(kept, r)
+		}
+		left -= r.n
+	}
+	return kept
+}
+
+// trackOf is the name of the states of a run.
+func trackOf(c v1.ContainerStatus) string { return fmt.Sprintf("%s, run %d", c.Name, c.RestartCount) }
 
 // isCut reports whether only one of the nodes had time for some run of the container, or they began
 // at other times: its runs have other numbers then.
@@ -92,7 +120,7 @@ func tracks(samples []Sample) map[string][]run {
 			add("condition "+string(c.Type), string(c.Status)+" "+c.Reason)
 		}
 		for _, c := range slices.Concat(s.Status.InitContainerStatuses, s.Status.ContainerStatuses) {
-			add(fmt.Sprintf("%s, run %d", c.Name, c.RestartCount), state(c))
+			add(trackOf(c), state(c))
 		}
 	}
 	return all
