@@ -530,3 +530,16 @@ func TestBriefRunsAreNotSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestKubeletMayBeBehind: by two relists, of which podctl waits for none.
+func TestKubeletMayBeBehind(t *testing.T) {
+	p := &comparing{}
+	for _, tc := range []struct {
+		kubelet, podctl time.Duration
+		want            bool
+	}{{3 * time.Second, 0, false}, {0, 3 * time.Second, true}, {5 * time.Second, 0, true}} {
+		if got := p.late(tc.kubelet, tc.podctl, "StopPodSandbox after exit"); got != tc.want {
+			t.Errorf("%s and %s after an exit: late %v", tc.kubelet, tc.podctl, got)
+		}
+	}
+}
