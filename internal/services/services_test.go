@@ -306,3 +306,26 @@ func TestZone(t *testing.T) {
 		}
 	}
 }
+
+// TestServiceWithBadNumbersIsNotServed: a part of another version may have what its manifests did not refuse, and nft
+// refuses all Services for one such number.
+func TestServiceWithBadNumbersIsNotServed(t *testing.T) {
+	nodePort := func(s *v1.Service) { s.Spec.Type, s.Spec.Ports[0].NodePort = v1.ServiceTypeNodePort, 30080 }
+	for want, change := range map[string]func(*v1.Service, *v1.Pod){
+		"the port 70000/TCP is none":                      func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].Port = 70000 },
+		"the node port 53/TCP is not in 30000-32767":      func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].NodePort = 53 },
+		"the node port -1/TCP is not in 30000-32767":      func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].NodePort = -1 },
+		"the protocol SCTP is not served":                 func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].Protocol = v1.ProtocolSCTP },
+		"the port -5 of the endpoint 10.0.0.1 is none":    func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(-5) },
+		"the port 70000 of the endpoint 10.0.0.1 is none": func(_ *v1.Service, p *v1.Pod) { p.Spec.Containers[0].Ports[0].ContainerPort = 70000 },
+		"": func(*v1.Service, *v1.Pod) {},
+		"spec.clusterIP ::ffff:10.96.1.1 is not in 10.96.0.0/16": func(s *v1.Service, _ *v1.Pod) { s.Spec.ClusterIP = "::ffff:10.96.1.1" },
+	} {
+		s, p := service("web", nodePort), readyPod("web-1", "web", "10.0.0.1")
+		change(s, p)
+		got := Build([]Input{{Services: []*v1.Service{s, service("z", func(s *v1.Service) { s.Spec.ClusterIP = "10.96.1.2" })}, Pods: []*v1.Pod{p}}}, DefaultRange, "node")
+		if got[0].Problem != want || got[1].Problem != "" {
+			t.Errorf("problems %q, %q, want %q of the first", got[0].Problem, got[1].Problem, want)
+		}
+	}
+}

@@ -98,8 +98,10 @@ func Build(inputs []Input, in netip.Prefix, node string) []Service {
 		for _, s := range i.Services {
 			s = withSlicePorts(s, merged.Slices)
 			built := newService(s)
-			built.Problem = reserve(&built, in, reserved)
 			built.Endpoints = endpointsOf(s, merged, node)
+			if built.Problem = built.invalid(); built.Problem == "" {
+				built.Problem = reserve(&built, in, reserved)
+			}
 			if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
 				built.Note = whyNoEndpoints(s, built.Endpoints, merged.Pods)
 			}
