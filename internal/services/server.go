@@ -24,6 +24,8 @@ const (
 	// maxForwarded is how many queries wait for the node's resolvers, which are asked once for equal ones. The others
 	// fail, and are asked again.
 	maxForwarded = 512
+	// maxAnswered bounds the queries that are answered at a time, those that wait included. The others are dropped.
+	maxAnswered = maxForwarded + 256
 	// maxCached bounds the answers that are remembered, maxCachedFor how long, and maxCachedSize one of them, in bytes.
 	maxCached     = 4096
 	maxCachedFor  = 30 * time.Second
@@ -44,7 +46,7 @@ type Server struct {
 	log       *slog.Logger
 	servers   []*dns.Server
 
-	forwarding chan struct{}
+	answering, forwarding chan struct{}
 	// flights has one query to the resolvers for all that ask the same: a loop of resolvers, which
 	// asks this server again what it asks them, ends with the deadline of the first.
 	flights singleflight.Group
@@ -55,7 +57,7 @@ type Server struct {
 func NewServer(resolvers func() []string, isOfHost func(netip.Addr) bool, log *slog.Logger) *Server {
 	return &Server{
 		resolvers: resolvers, clients: newClients(isOfHost), log: log, cache: cache.NewLRUExpireCache(maxCached),
-		forwarding: make(chan struct{}, maxForwarded),
+		answering: make(chan struct{}, maxAnswered), forwarding: make(chan struct{}, maxForwarded),
 	}
 }
 
@@ -95,6 +97,11 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 	if !s.clients.admit(w.RemoteAddr(), s.zone.Load()) {
 		return
 	}
+	select {
+	case s.answering <- struct{}{}:
+	default:
+		return
+	}
 	msg := new(dns.Msg)
 	if len(req.Question) == 1 && req.Opcode == dns.OpcodeQuery {
 		msg = s.reply(req)
@@ -110,6 +117,7 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 		}
 	}
 	msg.Truncate(size)
+	<-s.answering       // what is left is bounded by the connections
 	_ = w.WriteMsg(msg) // the client may be gone
 }
 
@@ -127,6 +135,7 @@ func (s *Server) reply(req *dns.Msg) *dns.Msg {
 	}
 	msg := new(dns.Msg).SetReply(req)
 	msg.RecursionAvailable, msg.Authoritative, msg.Rcode = true, found.Authoritative, found.Rcode
+	msg.Truncated = found.Authoritative && found.Truncated
 	msg.Answer, msg.Ns = found.Answer, found.Ns
 	msg.Extra = slices.DeleteFunc(found.Extra, func(r dns.RR) bool { return r.Header().Rrtype == dns.TypeOPT })
 	return msg

@@ -125,3 +125,45 @@ func TestLoopOfResolversEnds(t *testing.T) {
 	}
 	testutil.Eventually(t, 5*time.Second, "nothing is in flight", func() bool { return len(s.forwarding) == 0 })
 }
+
+// TestAnswerIsBounded: endpoints of one hostname have one target, whose addresses are in the answer once.
+func TestAnswerIsBounded(t *testing.T) {
+	s := Service{Namespace: "default", Name: "db", Address: "None", Ports: make([]Port, 20)}
+	for i := range 20 {
+		s.Ports[i] = Port{Name: fmt.Sprint("p", i), Protocol: "TCP"}
+	}
+	for i := range 400 {
+		e := Endpoint{Address: fmt.Sprintf("10.9.%d.%d", i/250, i%250), Hostname: "x", Ready: true}
+		for port := range 20 {
+			e.Ports = append(e.Ports, int32(1000+port))
+		}
+		s.Endpoints = append(s.Endpoints, e)
+	}
+	z := NewZone([]Service{s}, DefaultRange, nil)
+	msg := z.answer(dns.Question{Name: "_p0._tcp.db.default.svc.cluster.local.", Qtype: dns.TypeSRV, Qclass: dns.ClassINET})
+	if len(msg.Extra) != 400 {
+		t.Errorf("%d addresses beside the answer, want 400", len(msg.Extra))
+	}
+	msg = z.answer(dns.Question{Name: "db.default.svc.cluster.local.", Qtype: dns.TypeANY, Qclass: dns.ClassINET})
+	if len(msg.Answer) > maxRecords || !msg.Truncated || len(msg.Extra) > 2*maxRecords {
+		t.Errorf("%d records, %d beside them", len(msg.Answer), len(msg.Extra))
+	}
+}
+
+// TestQueriesAtATimeAreBounded: those above are dropped, and one that is answered makes room.
+func TestQueriesAtATimeAreBounded(t *testing.T) {
+	s, address := serveDNS(t, func() []string { return nil })
+	for range maxAnswered {
+		s.answering <- struct{}{}
+	}
+	c := &dns.Client{Timeout: 100 * time.Millisecond}
+	if msg, _, err := c.Exchange(new(dns.Msg).SetQuestion("svc.cluster.local.", dns.TypeA), address); err == nil {
+		t.Errorf("answered: %v", msg)
+	}
+	<-s.answering
+	for range 2 {
+		if msg := ask(t, address, "svc.cluster.local.", dns.TypeA); msg.Rcode != dns.RcodeSuccess {
+			t.Error(msg)
+		}
+	}
+}
