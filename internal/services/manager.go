@@ -292,7 +292,7 @@ func (m *Manager) apply(ctx context.Context, inputs []Input) {
 			}
 		}
 	}
-	table := Build(inputs, m.o.Range, m.o.Node)
+	table := Build(inputs, m.o.Range, m.o.Node, m.table...)
 	m.table = table
 	if m.applied != nil && reflect.DeepEqual(m.applied, table) && slices.Equal(m.pods, pods) {
 		return

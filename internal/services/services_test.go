@@ -2,6 +2,8 @@ package services
 
 import (
 	"fmt"
+	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -327,5 +329,86 @@ func TestServiceWithBadNumbersIsNotServed(t *testing.T) {
 		if got[0].Problem != want || got[1].Problem != "" {
 			t.Errorf("problems %q, %q, want %q of the first", got[0].Problem, got[1].Problem, want)
 		}
+	}
+}
+
+// TestTooLargeServicesAreNotServed: what others are served stays, and of those that are new the small ones are first.
+func TestTooLargeServicesAreNotServed(t *testing.T) {
+	at := func(n int) func(*v1.Service) {
+		return func(s *v1.Service) { s.Spec.ClusterIP = fmt.Sprintf("10.96.2.%d", n) }
+	}
+	ports := func(n int) func(*v1.Service) {
+		return func(s *v1.Service) {
+			s.Spec.Ports = nil
+			for i := range n {
+				s.Spec.Ports = append(s.Spec.Ports, v1.ServicePort{Name: fmt.Sprint("p", i), Protocol: v1.ProtocolTCP, Port: int32(1 + i)})
+			}
+		}
+	}
+	slice := func(name string, endpoints int) *discoveryv1.EndpointSlice {
+		s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{discoveryv1.LabelServiceName: name}}}
+		for i := range endpoints {
+			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.1.%d.%d", i/250, i%250)}})
+		}
+		return s
+	}
+	outside := func(s *v1.Service) { s.Spec.Selector = nil }
+	sticky := func(s *v1.Service) { s.Spec.SessionAffinity = v1.ServiceAffinityClientIP }
+	in := Input{
+		Services: []*v1.Service{
+			service("affinity", outside, at(1), sticky), service("endpoints", outside, at(2)), service("most", outside, at(3)),
+			service("labels", at(4), func(s *v1.Service) {
+				for i := range 20000 {
+					s.Spec.Selector[fmt.Sprint(i)] = ""
+				}
+			}),
+			service("ports", outside, at(5), ports(maxPorts+1)), service("small", outside, at(6), ports(2)), service("headless", outside, headless, ports(0)),
+		},
+		Slices: []*discoveryv1.EndpointSlice{
+			slice("affinity", 2001), slice("endpoints", maxEndpoints+1), slice("most", maxEndpoints), slice("ports", 10),
+			slice("small", 10), slice("headless", 10),
+		},
+	}
+	for i := range 20000 {
+		in.Slices[5].Ports = append(in.Slices[5].Ports, discoveryv1.EndpointPort{Name: new(fmt.Sprint("p", i)), Port: new(int32(1 + i))})
+	}
+	problems := func(before ...Service) map[string]string {
+		found := map[string]string{}
+		for _, s := range Build([]Input{in}, DefaultRange, "node", before...) {
+			if found[s.Name] = s.Problem; s.Problem != "" && len(s.Endpoints) > 0 {
+				t.Errorf("%s has %d endpoints", s.Name, len(s.Endpoints))
+			}
+		}
+		return found
+	}
+	want := map[string]string{
+		"affinity":  "its backends count as 10009, those of other Services as 5080: up to 10000 are served",
+		"endpoints": "it has 5001 endpoints: up to 5000 are served",
+		"labels":    "its selector has more than 100 labels", "ports": "it has more than 100 ports", "headless": "it has more than 100 ports",
+		"most": "", "small": "", "grown": "",
+	}
+	in.Services = append(in.Services, service("grown", outside, at(7), ports(2)))
+	in.Slices = append(in.Slices, slice("grown", 10+10))
+	if got := problems(); !maps.Equal(got, want) {
+		t.Errorf("problems %v, want %v", got, want)
+	}
+	in.Slices[len(in.Slices)-1] = slice("grown", 2600) // 5,208, with most above the bound
+	if got := problems(); got["grown"] == "" || got["most"] != "" {
+		t.Errorf("the largest is served: %v", got)
+	}
+	if got := problems(Service{Namespace: "default", Name: "grown"}); got["grown"] != "" || got["most"] == "" {
+		t.Errorf("a Service that was served is not: %v", got)
+	}
+}
+
+// TestPartAboveTheBoundIsNotWritten: the other processes would not read it.
+func TestPartAboveTheBoundIsNotWritten(t *testing.T) {
+	h := newHost(t)
+	var log strings.Builder
+	m := NewManager(Options{Dir: h.dir, Process: Process{ID: "1"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	large := service("web", func(s *v1.Service) { s.Spec.ExternalName = strings.Repeat("x", maxPart) })
+	m.write(&part{Input: Input{Services: []*v1.Service{large}}})
+	if len(h.files()) > 0 || !strings.Contains(log.String(), "the others read") {
+		t.Errorf("files %v, log %q", h.files(), log.String())
 	}
 }

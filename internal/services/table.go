@@ -8,7 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -86,32 +85,39 @@ func (s *Service) Backends(port int) []Endpoint {
 }
 
 // Build decides what the Services of all processes are served as, sorted by namespace and name. Where two
-// processes have a Service of one name, the first of inputs has it. node is the machine's name.
-func Build(inputs []Input, in netip.Prefix, node string) []Service {
+// processes have a Service of one name, the first of inputs has it. node is the machine's name. before is what was
+// served last.
+func Build(inputs []Input, in netip.Prefix, node string, before ...Service) []Service {
 	var all []Service
 	var merged Input
 	for _, i := range inputs {
 		merged.Pods, merged.Slices = append(merged.Pods, i.Pods...), append(merged.Slices, i.Slices...)
 	}
-	reserved := map[string]string{} // names, addresses and node ports, by what has them
 	for _, i := range inputs {
 		for _, s := range i.Services {
 			s = withSlicePorts(s, merged.Slices)
 			built := newService(s)
-			built.Endpoints = endpointsOf(s, merged, node)
-			if built.Problem = built.invalid(); built.Problem == "" {
-				built.Problem = reserve(&built, in, reserved)
-			}
-			if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
-				built.Note = whyNoEndpoints(s, built.Endpoints, merged.Pods)
-			}
 			built.Stale = i.Stale
-			for _, other := range inputs {
-				if built.Stale == "" && other.Stale != "" && len(endpointsOf(s, other, node)) > 0 {
-					built.Stale = other.Stale
-				}
+			merged.Services, all = append(merged.Services, s), append(all, built)
+		}
+	}
+	reserved := map[string]string{} // names, addresses and node ports, by what has them
+	for n, problem := range findTooLarge(merged, before) {
+		s, built := merged.Services[n], &all[n]
+		if built.Problem = problem; problem != "" {
+			continue
+		}
+		built.Endpoints = endpointsOf(s, merged, node)
+		if built.Problem = built.invalid(); built.Problem == "" {
+			built.Problem = reserve(built, in, reserved)
+		}
+		if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
+			built.Note = whyNoEndpoints(s, built.Endpoints, merged.Pods)
+		}
+		for _, other := range inputs {
+			if built.Stale == "" && other.Stale != "" && len(endpointsOf(s, other, node)) > 0 {
+				built.Stale = other.Stale
 			}
-			all = append(all, built)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Service) int { return compareNames(a.Namespace, a.Name, b.Namespace, b.Name) })
@@ -120,7 +126,7 @@ func Build(inputs []Input, in netip.Prefix, node string) []Service {
 
 // newService returns a Service without its endpoints.
 func newService(s *v1.Service) Service {
-	d := Service{Namespace: s.Namespace, Name: s.Name, Type: s.Spec.Type, Address: s.Spec.ClusterIP, ExternalName: s.Spec.ExternalName, Selector: s.Spec.Selector, Ports: []Port{}}
+	d := Service{Namespace: s.Namespace, Name: s.Name, Type: s.Spec.Type, Address: s.Spec.ClusterIP, ExternalName: s.Spec.ExternalName, Selector: s.Spec.Selector, Ports: []Port{}, Endpoints: []Endpoint{}}
 	for _, p := range s.Spec.Ports {
 		d.Ports = append(d.Ports, Port{p.Name, p.Protocol, p.Port, p.NodePort})
 	}
@@ -172,8 +178,8 @@ func reserve(s *Service, in netip.Prefix, reserved map[string]string) string {
 func endpointsOf(s *v1.Service, in Input, node string) []Endpoint {
 	found := []Endpoint{}
 	for _, p := range in.Pods {
-		if e, ok := podEndpoint(s, p); ok {
-			found = append(found, e)
+		if isBehind(s, p) {
+			found = append(found, podEndpoint(s, p))
 		}
 	}
 	for _, slice := range in.Slices {
@@ -189,19 +195,28 @@ func endpointsOf(s *v1.Service, in Input, node string) []Endpoint {
 
 // selects reports whether a Service selects a pod; one without a selector selects none.
 func selects(s *v1.Service, p *v1.Pod) bool {
-	return p.Namespace == s.Namespace && len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(p.Labels))
+	if p.Namespace != s.Namespace || len(s.Spec.Selector) == 0 {
+		return false
+	}
+	for key, value := range s.Spec.Selector {
+		if has, ok := p.Labels[key]; !ok || has != value {
+			return false
+		}
+	}
+	return true
 }
 
-// podEndpoint returns the endpoint of a pod (reconcileByAddressType and podToEndpoint in
-// k8s.io/endpointslice): pods that have ended have none, nor have those without an address.
-func podEndpoint(s *v1.Service, p *v1.Pod) (Endpoint, bool) {
-	address := addressOf(p)
-	if !selects(s, p) || address == "" || p.Status.Phase == v1.PodFailed || p.Status.Phase == v1.PodSucceeded {
-		return Endpoint{}, false
-	}
+// isBehind reports whether a pod is an endpoint of a Service (reconcileByAddressType in k8s.io/endpointslice): pods that
+// have ended are not, nor are those without an address.
+func isBehind(s *v1.Service, p *v1.Pod) bool {
+	return selects(s, p) && addressOf(p) != "" && p.Status.Phase != v1.PodFailed && p.Status.Phase != v1.PodSucceeded
+}
+
+// podEndpoint returns the endpoint of a pod (podToEndpoint in k8s.io/endpointslice).
+func podEndpoint(s *v1.Service, p *v1.Pod) Endpoint {
 	serving, terminating := isReady(p), p.DeletionTimestamp != nil
 	e := Endpoint{
-		Address: address, Ports: []int32{}, Pod: p.Name, Serving: serving, Terminating: terminating,
+		Address: addressOf(p), Ports: []int32{}, Pod: p.Name, Serving: serving, Terminating: terminating,
 		Ready: s.Spec.PublishNotReadyAddresses || serving && !terminating,
 	}
 	if p.Spec.Hostname != "" && p.Spec.Subdomain == s.Name {
@@ -210,7 +225,7 @@ func podEndpoint(s *v1.Service, p *v1.Pod) (Endpoint, bool) {
 	for i := range s.Spec.Ports {
 		e.Ports = append(e.Ports, targetPort(p, &s.Spec.Ports[i]))
 	}
-	return e, true
+	return e
 }
 
 func isReady(p *v1.Pod) bool {
@@ -255,9 +270,12 @@ func withSlicePorts(s *v1.Service, all []*discoveryv1.EndpointSlice) *v1.Service
 	}
 	s = s.DeepCopy()
 	for _, slice := range all {
+		if !isOf(slice, s) {
+			continue
+		}
 		for _, p := range slice.Ports {
 			port := v1.ServicePort{Name: ptr.Deref(p.Name, ""), Protocol: ptr.Deref(p.Protocol, v1.ProtocolTCP), Port: ptr.Deref(p.Port, 0)}
-			if isOf(slice, s) && !slices.ContainsFunc(s.Spec.Ports, func(has v1.ServicePort) bool { return has.Name == port.Name }) {
+			if len(s.Spec.Ports) <= maxPorts && !slices.ContainsFunc(s.Spec.Ports, func(has v1.ServicePort) bool { return has.Name == port.Name }) {
 				s.Spec.Ports = append(s.Spec.Ports, port)
 			}
 		}
@@ -267,6 +285,14 @@ func withSlicePorts(s *v1.Service, all []*discoveryv1.EndpointSlice) *v1.Service
 
 func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string) (found []Endpoint) {
 	isLocal := ptr.Deref(s.Spec.InternalTrafficPolicy, "") == v1.ServiceInternalTrafficPolicyLocal
+	ports := make([]int32, len(s.Spec.Ports))
+	for i, port := range s.Spec.Ports {
+		for _, p := range slice.Ports {
+			if ptr.Deref(p.Name, "") == port.Name && ptr.Deref(p.Protocol, port.Protocol) == port.Protocol {
+				ports[i] = ptr.Deref(p.Port, 0)
+			}
+		}
+	}
 	for _, e := range slice.Endpoints {
 		if len(e.Addresses) == 0 || isLocal && ptr.Deref(e.NodeName, "") != node {
 			continue
@@ -276,18 +302,10 @@ func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string
 			continue
 		}
 		ready := ptr.Deref(e.Conditions.Ready, true)
-		endpoint := Endpoint{
-			Address: addr.String(), Ports: make([]int32, len(s.Spec.Ports)), Hostname: ptr.Deref(e.Hostname, ""),
+		found = append(found, Endpoint{
+			Address: addr.String(), Ports: ports, Hostname: ptr.Deref(e.Hostname, ""),
 			Ready: ready, Serving: ptr.Deref(e.Conditions.Serving, ready), Terminating: ptr.Deref(e.Conditions.Terminating, false),
-		}
-		for i, port := range s.Spec.Ports {
-			for _, p := range slice.Ports {
-				if ptr.Deref(p.Name, "") == port.Name && ptr.Deref(p.Protocol, port.Protocol) == port.Protocol {
-					endpoint.Ports[i] = ptr.Deref(p.Port, 0)
-				}
-			}
-		}
-		found = append(found, endpoint)
+		})
 	}
 	return found
 }
