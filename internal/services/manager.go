@@ -109,6 +109,10 @@ func (m *Manager) Set(ctx context.Context, source string, objects *pod.Objects) 
 			}
 		}
 	}
+	if m.alloc.given == nil {
+		m.readOthers()
+		m.alloc.Keep(m.before())
+	}
 	assigned := m.alloc.Assign(objects, all)
 	m.sources[source], m.retry = assigned, time.Time{}
 	if m.start(ctx) { // its addresses answer before a pod starts
@@ -278,6 +282,17 @@ func (m *Manager) checkServer(others []*part) {
 	}
 }
 
+// before returns what this process served last, or before it, as far as its part is there, another one. m.mu is held.
+func (m *Manager) before() []Service {
+	table, at := m.table, time.Time{}
+	for _, p := range m.known {
+		if m.table == nil && p.Serving && p.at.After(at) {
+			table, at = p.Table, p.at
+		}
+	}
+	return table
+}
+
 // apply serves what processes contribute, this one first. m.mu is held.
 func (m *Manager) apply(ctx context.Context, inputs []Input) {
 	var pods []PodAddress
@@ -292,7 +307,7 @@ func (m *Manager) apply(ctx context.Context, inputs []Input) {
 			}
 		}
 	}
-	table := Build(inputs, m.o.Range, m.o.Node, m.table...)
+	table := Build(inputs, m.o.Range, m.o.Node, m.before()...)
 	m.table = table
 	if m.applied != nil && reflect.DeepEqual(m.applied, table) && slices.Equal(m.pods, pods) {
 		return

@@ -85,8 +85,8 @@ func (s *Service) Backends(port int) []Endpoint {
 }
 
 // Build decides what the Services of all processes are served as, sorted by namespace and name. Where two
-// processes have a Service of one name, the first of inputs has it. node is the machine's name. before is what was
-// served last.
+// processes have a Service of one name, the first of inputs has it. node is the machine's name. What was served before
+// keeps its address and node ports.
 func Build(inputs []Input, in netip.Prefix, node string, before ...Service) []Service {
 	var all []Service
 	var merged Input
@@ -101,7 +101,19 @@ func Build(inputs []Input, in netip.Prefix, node string, before ...Service) []Se
 			merged.Services, all = append(merged.Services, s), append(all, built)
 		}
 	}
-	reserved := map[string]string{} // names, addresses and node ports, by what has them
+	reserved, had := map[string]string{}, map[string]string{} // names, addresses and node ports, by what has them
+	for i := range before {
+		for _, claim := range before[i].claims() {
+			had[claim] = before[i].Namespace + "/" + before[i].Name
+		}
+	}
+	for i := range all {
+		for _, claim := range all[i].claims() {
+			if name := all[i].Namespace + "/" + all[i].Name; had[claim] == name {
+				reserved[claim] = name
+			}
+		}
+	}
 	for n, problem := range findTooLarge(merged, before) {
 		s, built := merged.Services[n], &all[n]
 		if built.Problem = problem; problem != "" {
@@ -139,36 +151,43 @@ func newService(s *v1.Service) Service {
 	return d
 }
 
+// claims are the address and the node ports of a Service, none where it is not served.
+func (s *Service) claims() (claims []string) {
+	if s.Problem != "" {
+		return nil
+	}
+	if !s.Headless() && s.Type != v1.ServiceTypeExternalName {
+		claims = append(claims, "the address "+s.Address)
+	}
+	for _, p := range s.Ports {
+		if p.NodePort != 0 {
+			claims = append(claims, fmt.Sprintf("the node port %d/%s", p.NodePort, p.Protocol))
+		}
+	}
+	return claims
+}
+
 // reserve reserves the name, the address and the node ports of a Service, or returns why it cannot.
 func reserve(s *Service, in netip.Prefix, reserved map[string]string) string {
 	name := s.Namespace + "/" + s.Name
 	if reserved[name] != "" {
 		return "another podctl process has a Service of this name, which is served"
 	}
-	hasAddress := !s.Headless() && s.Type != v1.ServiceTypeExternalName
-	if hasAddress {
-		addr, err := netip.ParseAddr(s.Address)
-		switch {
-		case err != nil:
+	if !s.Headless() && s.Type != v1.ServiceTypeExternalName {
+		if addr, err := netip.ParseAddr(s.Address); err != nil {
 			return fmt.Sprintf("no address of %s is free", in)
-		case !in.Contains(addr):
+		} else if !in.Contains(addr) {
 			return fmt.Sprintf("spec.clusterIP %s is not in %s", addr, in)
-		case reserved[s.Address] != "":
-			return fmt.Sprintf("the address %s is that of the Service %s", s.Address, reserved[s.Address])
 		}
 	}
-	nodePort := func(p Port) string { return fmt.Sprintf("%d/%s", p.NodePort, p.Protocol) }
-	for _, p := range s.Ports {
-		if by := reserved[nodePort(p)]; p.NodePort != 0 && by != "" {
-			return fmt.Sprintf("the node port %s is that of the Service %s", nodePort(p), by)
+	for _, claim := range s.claims() {
+		if by := reserved[claim]; by != "" && by != name {
+			return fmt.Sprintf("%s is that of the Service %s", claim, by)
 		}
 	}
 	reserved[name] = name
-	if hasAddress {
-		reserved[s.Address] = name
-	}
-	for _, p := range s.Ports {
-		reserved[nodePort(p)] = name
+	for _, claim := range s.claims() {
+		reserved[claim] = name
 	}
 	return ""
 }
