@@ -235,12 +235,15 @@ func TestNodePortsAreAllocated(t *testing.T) {
 
 func TestConflictOfTheHost(t *testing.T) {
 	for rules, want := range map[string]string{
-		"table ip kube-proxy {\n}\n":                                                            "table ip kube-proxy",
-		"table ip nat {\n\tchain KUBE-SERVICES {\n\t}\n}\n":                                     "chain KUBE-SERVICES",
-		"table ip lb {\n\tchain x {\n\t\tip daddr 10.96.3.4 dnat to 1.2.3.4\n\t}\n}\n":          "10.96.3.4/32",
-		"table ip lb {\n\tchain x {\n\t\tip daddr 10.0.0.0/8 accept\n\t}\n}\n":                  "",
-		"table ip podctl-services {\n\tchain x {\n\t\tip daddr 10.96.3.4 accept\n\t}\n}\n":      "",
-		"table ip nat {\n\tchain CNI-x {\n\t\tip saddr 10.201.3.4 counter masquerade\n\t}\n}\n": "",
+		"table ip kube-proxy {\n}\n":                                                                                              "table ip kube-proxy",
+		"table ip nat {\n\tchain KUBE-SERVICES {\n\t}\n}\n":                                                                       "chain KUBE-SERVICES",
+		"table ip lb {\n\tchain x {\n\t\tip daddr 10.96.3.4 dnat to 1.2.3.4\n\t}\n}\n":                                            "10.96.3.4/32",
+		"table ip lb {\n\tchain x {\n\t\tip daddr 10.0.0.0/8 accept\n\t}\n}\n":                                                    "",
+		"table ip podctl-services {\n\tchain x {\n\t\tip daddr 10.96.3.4 accept\n\t}\n}\n":                                        "",
+		"table ip nat {\n\tchain CNI-DN-x {\n\t\tip daddr 10.96.3.4 tcp dport 80 dnat to 10.88.0.5:80\n\t}\n}\n":                  "",
+		"table ip cni_hostport {\n\tchain hostip_hostports {\n\t\tip daddr 10.96.3.4 tcp dport 80 dnat to 10.88.0.5:80\n\t}\n}\n": "",
+		"table ip nat {\n\tchain CNI-HOSTPORT-DNAT {\n\t}\n\tchain x {\n\t\tip daddr 10.96.3.4 accept\n\t}\n}\n":                  "10.96.3.4/32",
+		"table ip nat {\n\tchain CNI-x {\n\t\tip saddr 10.201.3.4 counter masquerade\n\t}\n}\n":                                   "",
 	} {
 		err := findConflict(rules, DefaultRange)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
