@@ -223,3 +223,26 @@ func TestServedServiceKeepsAddressAndNodePort(t *testing.T) {
 		second.suspend()
 	})
 }
+
+// TestPodOfAnotherProcessInTheRangeIsLeftOut: another runtime may say anything of its pods.
+func TestPodOfAnotherProcessInTheRangeIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var log strings.Builder
+		server := h.start(t, "web", readyPod("web-1", "web", "10.0.0.1"))
+		server.o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		server.Set(t.Context(), "a", objectsOf(service("web")))
+		pass(2 * period)
+		other := h.start(t, "other", readyPod("web-2", "web", "10.96.7.7"), readyPod("web-3", "web", "10.0.0.3"))
+		pass(4 * period)
+		all, err := h.read()
+		if err != nil || len(all) != 1 || all[0].Problem != "" || len(all[0].Endpoints) != 2 || !slices.Equal(server.serves(), []string{"web=10.96.1.1"}) {
+			t.Errorf("%+v, %v, served %v", all, err, server.serves())
+		}
+		other.suspend()
+		server.suspend()
+		if strings.Count(log.String(), "10.96.7.7 of default/web-2") != 1 {
+			t.Errorf("log %q, want one warning", log.String())
+		}
+	})
+}
