@@ -104,7 +104,7 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 	}
 	msg := new(dns.Msg)
 	if len(req.Question) == 1 && req.Opcode == dns.OpcodeQuery {
-		msg = s.reply(req)
+		msg = s.reply(req, addrOf(w.RemoteAddr()))
 	} else {
 		msg.SetRcode(req, dns.RcodeFormatError)
 	}
@@ -121,15 +121,15 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 	_ = w.WriteMsg(msg) // the client may be gone
 }
 
-func (s *Server) reply(req *dns.Msg) *dns.Msg {
+func (s *Server) reply(req *dns.Msg, client netip.Addr) *dns.Msg {
 	q := req.Question[0]
-	found := s.resolve(q)
+	found := s.resolve(q, client)
 	if found.Authoritative {
 		rand.Shuffle(len(found.Answer), func(i, j int) { found.Answer[i], found.Answer[j] = found.Answer[j], found.Answer[i] })
 		for _, r := range found.Answer {
 			// An alias may be a name of the zone, whose own alias is left to the client.
 			if alias, is := r.(*dns.CNAME); is && q.Qtype != dns.TypeCNAME {
-				found.Answer = append(found.Answer, s.resolve(dns.Question{Name: alias.Target, Qtype: q.Qtype, Qclass: q.Qclass}).Answer...)
+				found.Answer = append(found.Answer, s.resolve(dns.Question{Name: alias.Target, Qtype: q.Qtype, Qclass: q.Qclass}, client).Answer...)
 			}
 		}
 	}
@@ -142,22 +142,27 @@ func (s *Server) reply(req *dns.Msg) *dns.Msg {
 }
 
 // resolve answers from the zone, or asks the node's resolvers.
-func (s *Server) resolve(q dns.Question) *dns.Msg {
+func (s *Server) resolve(q dns.Question, client netip.Addr) *dns.Msg {
 	if msg := s.zone.Load().answer(q); msg != nil {
 		return msg
 	}
-	msg := s.forward(q)
+	msg := s.forward(q, client)
 	msg.Authoritative = false
 	return msg
 }
 
 // forward returns a copy of the remembered answer, or asks the node's resolvers.
-func (s *Server) forward(q dns.Question) *dns.Msg {
+func (s *Server) forward(q dns.Question, client netip.Addr) *dns.Msg {
 	key := strings.ToLower(q.Name) + " " + dns.Type(q.Qtype).String() + " " + dns.Class(q.Qclass).String()
 	if known, ok := s.cache.Get(key); ok {
 		return known.(remembered).current()
 	}
 	failed := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
+	release, ok := s.clients.hold(s.clients.forwarded, client, maxClientForwarded)
+	if !ok {
+		return failed
+	}
+	defer release()
 	select {
 	case s.forwarding <- struct{}{}:
 		defer func() { <-s.forwarding }()

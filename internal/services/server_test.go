@@ -106,7 +106,7 @@ func TestRememberedAnswersGrowOld(t *testing.T) {
 		msg.Answer[0].Header().Ttl = 20
 		s.remember("web.example. A IN", msg)
 		for _, want := range []uint32{20, 8} {
-			if got := s.forward(q).Answer[0].Header().Ttl; got != want {
+			if got := s.forward(q, netip.Addr{}).Answer[0].Header().Ttl; got != want {
 				t.Errorf("the record may be kept for %d s, want %d", got, want)
 			}
 			time.Sleep(12 * time.Second)
@@ -119,7 +119,7 @@ func TestLoopOfResolversEnds(t *testing.T) {
 	own := ""
 	s, address := serveDNS(t, func() []string { return []string{own} })
 	own = address
-	msg := s.forward(dns.Question{Name: "loop.example.", Qtype: dns.TypeA, Qclass: dns.ClassINET})
+	msg := s.forward(dns.Question{Name: "loop.example.", Qtype: dns.TypeA, Qclass: dns.ClassINET}, netip.Addr{})
 	if msg.Rcode != dns.RcodeServerFailure {
 		t.Error(msg)
 	}
@@ -166,4 +166,38 @@ func TestQueriesAtATimeAreBounded(t *testing.T) {
 			t.Error(msg)
 		}
 	}
+}
+
+// TestOneClientLeavesRoomToForward: its queries that wait are bounded, and another client's are answered.
+func TestOneClientLeavesRoomToForward(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blocked := make(chan struct{})
+		s := NewServer(func() []string { <-blocked; return nil }, nil, discard)
+		var failed atomic.Int32
+		forward := func(client string, n int) {
+			go func() {
+				q := dns.Question{Name: fmt.Sprint(n, client, "."), Qtype: dns.TypeA, Qclass: dns.ClassINET}
+				if s.forward(q, netip.MustParseAddr(client)).Rcode == dns.RcodeServerFailure {
+					failed.Add(1)
+				}
+			}()
+		}
+		for n := range maxForwarded {
+			forward("10.0.0.1", n)
+		}
+		synctest.Wait()
+		if n := len(s.forwarding); n != maxClientForwarded || failed.Load() != maxForwarded-maxClientForwarded {
+			t.Errorf("%d queries of one client wait, %d failed", n, failed.Load())
+		}
+		forward("10.0.0.2", 0)
+		synctest.Wait()
+		if n := len(s.forwarding); n != maxClientForwarded+1 {
+			t.Errorf("%d queries wait, want one of another client, too", n)
+		}
+		close(blocked)
+		synctest.Wait()
+		if len(s.clients.forwarded) > 0 {
+			t.Errorf("%v still wait", s.clients.forwarded)
+		}
+	})
 }
