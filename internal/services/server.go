@@ -155,7 +155,9 @@ func (s *Server) resolve(q dns.Question, client netip.Addr) *dns.Msg {
 func (s *Server) forward(q dns.Question, client netip.Addr) *dns.Msg {
 	key := strings.ToLower(q.Name) + " " + dns.Type(q.Qtype).String() + " " + dns.Class(q.Qclass).String()
 	if known, ok := s.cache.Get(key); ok {
-		return known.(remembered).current()
+		if msg, err := known.(remembered).current(); err == nil {
+			return msg
+		}
 	}
 	failed := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
 	release, ok := s.clients.hold(s.clients.forwarded, client, maxClientForwarded)
@@ -207,7 +209,11 @@ func (s *Server) ask(q dns.Question) *dns.Msg {
 
 // remember keeps an answer for as long as its records allow.
 func (s *Server) remember(key string, msg *dns.Msg) {
-	if msg.Rcode != dns.RcodeSuccess && msg.Rcode != dns.RcodeNameError || msg.Len() > maxCachedSize {
+	if msg.Rcode != dns.RcodeSuccess && msg.Rcode != dns.RcodeNameError {
+		return
+	}
+	packed, err := msg.Pack()
+	if err != nil || len(packed) > maxCachedSize {
 		return
 	}
 	keep := maxCachedFor
@@ -217,22 +223,25 @@ func (s *Server) remember(key string, msg *dns.Msg) {
 	if len(msg.Answer)+len(msg.Ns) == 0 {
 		keep = recordTTL * time.Second
 	}
-	s.cache.Add(key, remembered{msg, time.Now()}, keep)
+	s.cache.Add(key, remembered{packed, time.Now()}, keep)
 }
 
-// remembered is an answer, and since when.
+// remembered is an answer as it is sent, which takes much less memory, and since when.
 type remembered struct {
-	msg   *dns.Msg
-	since time.Time
+	packed []byte
+	since  time.Time
 }
 
-// current returns a copy, whose records may be kept for as long as they still may.
-func (r remembered) current() *dns.Msg {
-	msg, age := r.msg.Copy(), uint32(time.Since(r.since)/time.Second)
+// current returns the answer, whose records may be kept for as long as they still may.
+func (r remembered) current() (*dns.Msg, error) {
+	msg, age := new(dns.Msg), uint32(time.Since(r.since)/time.Second)
+	if err := msg.Unpack(r.packed); err != nil {
+		return nil, err
+	}
 	for _, record := range slices.Concat(msg.Answer, msg.Ns, msg.Extra) {
 		if h := record.Header(); h.Rrtype != dns.TypeOPT {
 			h.Ttl -= min(h.Ttl, age)
 		}
 	}
-	return msg
+	return msg, nil
 }

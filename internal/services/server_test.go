@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -200,4 +201,30 @@ func TestOneClientLeavesRoomToForward(t *testing.T) {
 			t.Errorf("%v still wait", s.clients.forwarded)
 		}
 	})
+}
+
+// TestRememberedAnswersTakeWhatTheyAreSentAs: thousands of empty strings are small as they are sent, not as records.
+func TestRememberedAnswersTakeWhatTheyAreSentAs(t *testing.T) {
+	const n = 256
+	s := NewServer(nil, nil, discard)
+	memory := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := memory()
+	for i := range n {
+		msg := new(dns.Msg).SetQuestion(fmt.Sprintf("%d.example.", i), dns.TypeTXT)
+		msg.Answer = []dns.RR{&dns.TXT{Hdr: header(dns.TypeTXT), Txt: make([]string, 4000)}}
+		msg.Answer[0].Header().Name = msg.Question[0].Name
+		s.remember(fmt.Sprintf("%d.example. TXT IN", i), msg)
+	}
+	if took := memory() - before; took > 2*n*maxCachedSize {
+		t.Errorf("%d answers take %d bytes", n, took)
+	}
+	msg := s.forward(dns.Question{Name: "7.example.", Qtype: dns.TypeTXT, Qclass: dns.ClassINET}, netip.Addr{})
+	if len(msg.Answer) != 1 || len(msg.Answer[0].(*dns.TXT).Txt) != 4000 {
+		t.Errorf("remembered %v", msg)
+	}
 }
