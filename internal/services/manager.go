@@ -300,15 +300,15 @@ func (m *Manager) before() []Service {
 func (m *Manager) apply(ctx context.Context, inputs []Input) {
 	var pods []PodAddress
 	foreign := ""
-	for n := range inputs {
-		i := &inputs[n]
-		isInRange := func(p *v1.Pod) bool {
-			addr, err := netip.ParseAddr(addressOf(p))
-			return err == nil && m.o.Range.Contains(addr)
-		}
+	isInRange := func(p *v1.Pod) bool {
+		addr, err := netip.ParseAddr(addressOf(p))
+		return err == nil && m.o.Range.Contains(addr)
+	}
+	for n, i := range inputs {
 		if k := slices.IndexFunc(i.Pods, isInRange); n > 0 && k >= 0 { // its runtime may say anything
 			foreign = cmp.Or(foreign, fmt.Sprintf("%s of %s/%s", addressOf(i.Pods[k]), i.Pods[k].Namespace, i.Pods[k].Name))
 			i.Pods = slices.DeleteFunc(slices.Clone(i.Pods), isInRange)
+			inputs[n] = i
 		}
 		for _, p := range i.Pods {
 			pods = append(pods, PodAddress{p.Namespace, addressOf(p)})

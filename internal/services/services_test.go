@@ -317,12 +317,12 @@ func TestZone(t *testing.T) {
 func TestServiceWithBadNumbersIsNotServed(t *testing.T) {
 	nodePort := func(s *v1.Service) { s.Spec.Type, s.Spec.Ports[0].NodePort = v1.ServiceTypeNodePort, 30080 }
 	for want, change := range map[string]func(*v1.Service, *v1.Pod){
-		"the port 70000/TCP is none":                      func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].Port = 70000 },
-		"the node port 53/TCP is not in 30000-32767":      func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].NodePort = 53 },
-		"the node port -1/TCP is not in 30000-32767":      func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].NodePort = -1 },
-		"the protocol SCTP is not served":                 func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].Protocol = v1.ProtocolSCTP },
-		"the port -5 of the endpoint 10.0.0.1 is none":    func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(-5) },
-		"the port 70000 of the endpoint 10.0.0.1 is none": func(_ *v1.Service, p *v1.Pod) { p.Spec.Containers[0].Ports[0].ContainerPort = 70000 },
+		"the port 70000/TCP cannot be served":         func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].Port = 70000 },
+		"the node port 53/TCP is not in 30000-32767":  func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].NodePort = 53 },
+		"the node port -1/TCP is not in 30000-32767":  func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].NodePort = -1 },
+		"the port 80/SCTP cannot be served":           func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].Protocol = v1.ProtocolSCTP },
+		"the endpoint 10.0.0.1 has the ports [-5]":    func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(-5) },
+		"the endpoint 10.0.0.1 has the ports [70000]": func(_ *v1.Service, p *v1.Pod) { p.Spec.Containers[0].Ports[0].ContainerPort = 70000 },
 		"": func(*v1.Service, *v1.Pod) {},
 		"spec.clusterIP ::ffff:10.96.1.1 is not in 10.96.0.0/16": func(s *v1.Service, _ *v1.Pod) { s.Spec.ClusterIP = "::ffff:10.96.1.1" },
 	} {
@@ -387,7 +387,7 @@ func TestTooLargeServicesAreNotServed(t *testing.T) {
 	want := map[string]string{
 		"affinity":  "its backends count as 10009, those of other Services as 5080: up to 10000 are served",
 		"endpoints": "it has 5001 endpoints: up to 5000 are served",
-		"labels":    "its selector has more than 100 labels", "ports": "it has more than 100 ports", "headless": "it has more than 100 ports",
+		"labels":    "it has more than 100 ports, or labels in its selector", "ports": "it has more than 100 ports, or labels in its selector", "headless": "it has more than 100 ports, or labels in its selector",
 		"most": "", "small": "", "grown": "",
 	}
 	in.Services = append(in.Services, service("grown", outside, at(7), ports(2)))
@@ -401,6 +401,23 @@ func TestTooLargeServicesAreNotServed(t *testing.T) {
 	}
 	if got := problems(Service{Namespace: "default", Name: "grown"}); got["grown"] != "" || got["most"] == "" {
 		t.Errorf("a Service that was served is not: %v", got)
+	}
+}
+
+// TestServicesAboveTheirNumberAreNotServed: a Service that was served is, whatever others come.
+func TestServicesAboveTheirNumberAreNotServed(t *testing.T) {
+	var in Input
+	for i := range maxServices + 1 {
+		name := fmt.Sprintf("s%05d", i)
+		in.Services = append(in.Services, service(name, func(s *v1.Service) { s.Spec.Selector, s.Spec.ClusterIP = nil, fmt.Sprintf("10.96.%d.%d", i/250, i%250) }))
+		in.Slices = append(in.Slices, &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{discoveryv1.LabelServiceName: name}}})
+	}
+	first := Build([]Input{in}, DefaultRange, "node")
+	if want := "there are 5001 Services: up to 5000 are served"; first[maxServices].Problem != want || first[maxServices-1].Problem != "" {
+		t.Errorf("problems %q, %q, want %q of the last", first[maxServices-1].Problem, first[maxServices].Problem, want)
+	}
+	if got := Build([]Input{in}, DefaultRange, "node", Service{Namespace: "default", Name: "s05000"}); got[maxServices].Problem != "" || got[maxServices-1].Problem == "" {
+		t.Errorf("problems %q, %q, want one of the new Service", got[maxServices-1].Problem, got[maxServices].Problem)
 	}
 }
 

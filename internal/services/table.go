@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	"github.com/podctl/podctl/internal/pod"
@@ -93,33 +94,39 @@ func Build(inputs []Input, in netip.Prefix, node string, before ...Service) []Se
 	for _, i := range inputs {
 		merged.Pods, merged.Slices = append(merged.Pods, i.Pods...), append(merged.Slices, i.Slices...)
 	}
+	named := map[string][]*discoveryv1.EndpointSlice{} // by what they name
+	for _, slice := range merged.Slices {
+		name := slice.Namespace + "/" + slice.Labels[discoveryv1.LabelServiceName]
+		named[name] = append(named[name], slice)
+	}
+	of := func(s *v1.Service) Input { return Input{Pods: merged.Pods, Slices: named[s.Namespace+"/"+s.Name]} }
 	for _, i := range inputs {
 		for _, s := range i.Services {
-			s = withSlicePorts(s, merged.Slices)
+			s = withSlicePorts(s, of(s).Slices)
 			built := newService(s)
 			built.Stale = i.Stale
 			merged.Services, all = append(merged.Services, s), append(all, built)
 		}
 	}
 	reserved, had := map[string]string{}, map[string]string{} // names, addresses and node ports, by what has them
-	for i := range before {
-		for _, claim := range before[i].claims() {
-			had[claim] = before[i].Namespace + "/" + before[i].Name
+	for _, s := range before {
+		for _, claim := range s.claims() {
+			had[claim] = s.Namespace + "/" + s.Name
 		}
 	}
-	for i := range all {
-		for _, claim := range all[i].claims() {
-			if name := all[i].Namespace + "/" + all[i].Name; had[claim] == name {
+	for _, s := range all {
+		for _, claim := range s.claims() {
+			if name := s.Namespace + "/" + s.Name; had[claim] == name {
 				reserved[claim] = name
 			}
 		}
 	}
-	for n, problem := range findTooLarge(merged, before) {
+	for n, problem := range findTooLarge(merged.Services, of, before) {
 		s, built := merged.Services[n], &all[n]
 		if built.Problem = problem; problem != "" {
 			continue
 		}
-		built.Endpoints = endpointsOf(s, merged, node)
+		built.Endpoints = endpointsOf(s, of(s), node)
 		if built.Problem = built.invalid(); built.Problem == "" {
 			built.Problem = reserve(built, in, reserved)
 		}
@@ -214,15 +221,7 @@ func endpointsOf(s *v1.Service, in Input, node string) []Endpoint {
 
 // selects reports whether a Service selects a pod; one without a selector selects none.
 func selects(s *v1.Service, p *v1.Pod) bool {
-	if p.Namespace != s.Namespace || len(s.Spec.Selector) == 0 {
-		return false
-	}
-	for key, value := range s.Spec.Selector {
-		if has, ok := p.Labels[key]; !ok || has != value {
-			return false
-		}
-	}
-	return true
+	return p.Namespace == s.Namespace && len(s.Spec.Selector) > 0 && labels.ValidatedSetSelector(s.Spec.Selector).Matches(labels.Set(p.Labels))
 }
 
 // isBehind reports whether a pod is an endpoint of a Service (reconcileByAddressType in k8s.io/endpointslice): pods that
