@@ -74,6 +74,20 @@ func (a *Allocator) Assign(objects *pod.Objects, all map[types.NamespacedName]bo
 	return &assigned
 }
 
+// Keep has Services keep the addresses and node ports that a process before gave them.
+func (a *Allocator) Keep(served []Service) {
+	a.given = map[owner]uint32{}
+	for _, s := range served {
+		name := types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
+		if addr, err := netip.ParseAddr(s.Address); err == nil && s.Problem == "" && a.Range.Contains(addr) {
+			a.given[owner{name, ""}] = numberOf(addr)
+			for _, p := range s.Ports {
+				a.given[owner{name, fmt.Sprint(p.Port, p.Protocol)}] = uint32(p.NodePort)
+			}
+		}
+	}
+}
+
 func (a *Allocator) allocate(name types.NamespacedName, s *v1.Service, taken map[uint32]bool) {
 	if s.Spec.Type != v1.ServiceTypeExternalName && s.Spec.ClusterIP == "" {
 		usable := uint64(1)<<(32-a.Range.Bits()) - reserved - 1 // the last is the broadcast address

@@ -17,6 +17,8 @@ const (
 	// maxConns bounds the TCP connections, and maxClientConns those of one address.
 	maxConns       = 256
 	maxClientConns = 32
+	// maxClientForwarded bounds the queries of one address that wait for the node's resolvers. The others fail.
+	maxClientForwarded = 64
 	// writeTimeout bounds one answer to a TCP client that does not read.
 	writeTimeout = 2 * time.Second
 )
@@ -32,12 +34,12 @@ type clients struct {
 	second  int64
 	queries map[netip.Addr]int
 	lookups int
-	// conns counts the open TCP connections.
-	conns map[netip.Addr]int
+	// conns counts the open TCP connections, forwarded the queries that wait for the node's resolvers.
+	conns, forwarded map[netip.Addr]int
 }
 
 func newClients(isOfHost func(netip.Addr) bool) *clients {
-	return &clients{isOfHost: isOfHost, queries: map[netip.Addr]int{}, conns: map[netip.Addr]int{}}
+	return &clients{isOfHost: isOfHost, queries: map[netip.Addr]int{}, conns: map[netip.Addr]int{}, forwarded: map[netip.Addr]int{}}
 }
 
 // admit reports whether a client may send one more query in this second. z has the addresses of the pods.
@@ -76,20 +78,19 @@ func addrOf(client net.Addr) netip.Addr {
 	return from.Addr().Unmap()
 }
 
-// open counts a connection of a client, and reports whether it may have one more; closed ends it.
-func (c *clients) open(from net.Addr) (closed func(), ok bool) {
-	addr := addrOf(from)
+// hold counts one more of a client in counts, and reports whether it may have it; release takes it off.
+func (c *clients) hold(counts map[netip.Addr]int, client netip.Addr, most int) (release func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conns[addr] >= maxClientConns {
+	if counts[client] >= most {
 		return nil, false
 	}
-	c.conns[addr]++
+	counts[client]++
 	return sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.conns[addr]--; c.conns[addr] == 0 {
-			delete(c.conns, addr)
+		if counts[client]--; counts[client] == 0 {
+			delete(counts, client)
 		}
 	}), true
 }
@@ -108,7 +109,7 @@ func (l clientListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.s.clients.admit(conn.RemoteAddr(), l.s.zone.Load()) {
-			if closed, ok := l.s.clients.open(conn.RemoteAddr()); ok {
+			if closed, ok := l.s.clients.hold(l.s.clients.conns, addrOf(conn.RemoteAddr()), maxClientConns); ok {
 				return &clientConn{conn, closed}, nil
 			}
 		}

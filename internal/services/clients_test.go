@@ -67,16 +67,16 @@ func TestConnectionsOfOneClient(t *testing.T) {
 	c := newClients(nil)
 	var closed []func()
 	for range maxClientConns {
-		end, ok := c.open(udpFrom("10.0.0.1"))
+		end, ok := c.hold(c.conns, netip.MustParseAddr("10.0.0.1"), maxClientConns)
 		if !ok {
 			t.Fatalf("connection %d is refused", len(closed))
 		}
 		closed = append(closed, end)
 	}
-	if _, ok := c.open(udpFrom("10.0.0.1")); ok {
+	if _, ok := c.hold(c.conns, netip.MustParseAddr("10.0.0.1"), maxClientConns); ok {
 		t.Error("one too many is admitted")
 	}
-	if _, ok := c.open(udpFrom("10.0.0.2")); !ok {
+	if _, ok := c.hold(c.conns, netip.MustParseAddr("10.0.0.2"), maxClientConns); !ok {
 		t.Error("another client is refused")
 	}
 	closed[0]()

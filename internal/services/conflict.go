@@ -18,7 +18,7 @@ var (
 const clusters = "the Services of a cluster's node are the cluster's; --service-cidr none runs pods beside them"
 
 // findServer returns an error if a process of the network namespace of self serves Services: its rules may be where
-// nft does not show them, those of iptables-legacy, IPVS or eBPF.
+// nft does not show them, those of iptables-legacy, IPVS or eBPF. Only root writes rules; any user may name a process.
 func findServer(procs proc.FS, self int) error {
 	own, err := procs.Namespace(self, "net")
 	if err != nil {
@@ -31,6 +31,9 @@ func findServer(procs proc.FS, self int) error {
 	for _, pid := range pids {
 		switch comm := procs.Comm(pid); comm {
 		case "kube-proxy", "cilium-agent", "k3s-server", "k3s-agent":
+			if p, err := procs.Read(pid); err == nil && p.UID != 0 {
+				continue
+			}
 			if theirs, err := procs.Namespace(pid, "net"); err != nil || theirs == own {
 				return hint.Errorf(clusters, "%s (pid %d) serves Services on this host", comm, pid)
 			}
@@ -40,22 +43,26 @@ func findServer(procs proc.FS, self int) error {
 }
 
 // findConflict returns an error if rules, as nft lists them, are of a kube-proxy, or name an address of
-// the range. Rules for a network around it, such as 10.0.0.0/8, do not count.
+// the range. Rules for a network around it, such as 10.0.0.0/8, do not count, nor those of the CNI plugin portmap, where
+// the address is the hostIP of a pod.
 func findConflict(ruleset string, in netip.Prefix) error {
-	table := ""
+	table, chain := "", ""
 	for line := range strings.Lines(ruleset) {
 		if m := tableLine().FindStringSubmatch(line); m != nil {
-			table = m[1]
+			table, chain = m[1], ""
 			if strings.HasSuffix(table, " kube-proxy") {
 				return hint.Errorf(clusters, "a kube-proxy serves Services on this host: nftables has its table %s", table)
 			}
 			continue
 		}
-		if table == "ip "+TableName {
-			continue
+		if m := chainLine().FindStringSubmatch(line); m != nil {
+			chain = m[1]
 		}
-		if m := chainLine().FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], "KUBE-SERVICES") {
-			return hint.Errorf(clusters, "a kube-proxy serves Services on this host: nftables has its chain %s in the table %s", m[1], table)
+		switch {
+		case table == "ip "+TableName, strings.HasSuffix(table, " cni_hostport"), strings.HasPrefix(chain, "CNI-HOSTPORT-"), strings.HasPrefix(chain, "CNI-DN-"):
+			continue
+		case strings.HasPrefix(chain, "KUBE-SERVICES"):
+			return hint.Errorf(clusters, "a kube-proxy serves Services on this host: nftables has its chain %s in the table %s", chain, table)
 		}
 		for _, text := range addressInSet().FindAllString(line, -1) {
 			if !strings.Contains(text, "/") {

@@ -3,6 +3,7 @@ package services
 import (
 	"flag"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func TestZoneBesideCoreDNS(t *testing.T) {
 		}
 		s := NewServer(func() []string { return nil }, nil, nil)
 		s.SetZone(z)
-		if got := transcript(s.reply(new(dns.Msg).SetQuestion(q.Name, q.Qtype))); got != want {
+		if got := transcript(s.reply(new(dns.Msg).SetQuestion(q.Name, q.Qtype), netip.Addr{})); got != want {
 			t.Errorf("%s\npodctl\n%s\nCoreDNS\n%s", first, got, want)
 		}
 	}

@@ -16,18 +16,21 @@ import (
 
 // TestServersOfClustersAreFound: a kube-proxy of this network namespace, not that of a node in a container.
 func TestServersOfClustersAreFound(t *testing.T) {
-	for name, c := range map[string]struct{ comm, net, want string }{
-		"kube-proxy":         {"kube-proxy", "net:[1]", "kube-proxy (pid 7)"},
-		"of another network": {"kube-proxy", "net:[2]", ""},
-		"another program":    {"httpd", "net:[1]", ""},
+	for name, c := range map[string]struct{ comm, net, uid, want string }{
+		"kube-proxy":         {"kube-proxy", "net:[1]", "0", "kube-proxy (pid 7)"},
+		"of another network": {"kube-proxy", "net:[2]", "0", ""},
+		"another program":    {"httpd", "net:[1]", "0", ""},
+		"of another user":    {"kube-proxy", "net:[1]", "1000", ""},
 	} {
 		dir := t.TempDir()
-		for pid, p := range map[string][2]string{"5": {"podctl", "net:[1]"}, "7": {c.comm, c.net}} {
+		for pid, p := range map[string][3]string{"5": {"podctl", "net:[1]", "0"}, "7": {c.comm, c.net, c.uid}} {
 			if err := os.MkdirAll(filepath.Join(dir, pid, "ns"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, pid, "comm"), []byte(p[0]+"\n"), 0o644); err != nil {
-				t.Fatal(err)
+			for file, content := range map[string]string{"comm": p[0] + "\n", "stat": pid + " (" + p[0] + ") S" + strings.Repeat(" 1", 40), "status": "Uid:\t" + p[2] + "\t0\t0\t0\n"} {
+				if err := os.WriteFile(filepath.Join(dir, pid, file), []byte(content), 0o644); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if err := os.Symlink(p[1], filepath.Join(dir, pid, "ns", "net")); err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,8 @@ type Manager struct {
 	pods []PodAddress
 	// ownPods are the pods of this process as they were last.
 	ownPods []*v1.Pod
+	// foreign is the first pod of another process that is left out.
+	foreign string
 	// known are the parts that were read last, unread is why some could not be.
 	known  []*part
 	unread string
@@ -108,6 +111,10 @@ func (m *Manager) Set(ctx context.Context, source string, objects *pod.Objects) 
 				all[name] = true
 			}
 		}
+	}
+	if m.alloc.given == nil {
+		m.readOthers()
+		m.alloc.Keep(m.before())
 	}
 	assigned := m.alloc.Assign(objects, all)
 	m.sources[source], m.retry = assigned, time.Time{}
@@ -278,21 +285,46 @@ func (m *Manager) checkServer(others []*part) {
 	}
 }
 
+// before returns what this process served last, or before it, as far as its part is there, another one. m.mu is held.
+func (m *Manager) before() []Service {
+	table, at := m.table, time.Time{}
+	for _, p := range m.known {
+		if m.table == nil && p.Serving && p.at.After(at) {
+			table, at = p.Table, p.at
+		}
+	}
+	return table
+}
+
 // apply serves what processes contribute, this one first. m.mu is held.
 func (m *Manager) apply(ctx context.Context, inputs []Input) {
 	var pods []PodAddress
-	for _, i := range inputs {
+	foreign := ""
+	isInRange := func(p *v1.Pod) bool {
+		addr, err := netip.ParseAddr(addressOf(p))
+		return err == nil && m.o.Range.Contains(addr)
+	}
+	for n, i := range inputs {
+		if k := slices.IndexFunc(i.Pods, isInRange); n > 0 && k >= 0 { // its runtime may say anything
+			foreign = cmp.Or(foreign, fmt.Sprintf("%s of %s/%s", addressOf(i.Pods[k]), i.Pods[k].Namespace, i.Pods[k].Name))
+			i.Pods = slices.DeleteFunc(slices.Clone(i.Pods), isInRange)
+			inputs[n] = i
+		}
 		for _, p := range i.Pods {
 			pods = append(pods, PodAddress{p.Namespace, addressOf(p)})
-			if addr, err := netip.ParseAddr(addressOf(p)); err == nil && m.o.Range.Contains(addr) {
-				err := hint.Errorf("--service-cidr takes another range", "the range %s of Services has the address %s of the pod %s/%s", m.o.Range, addr, p.Namespace, p.Name)
+			if isInRange(p) {
+				err := hint.Errorf("--service-cidr takes another range", "the range %s of Services has the address %s of the pod %s/%s", m.o.Range, addressOf(p), p.Namespace, p.Name)
 				m.serving, m.retry = false, time.Now().Add(retryPeriod)
 				m.setProblem(errors.Join(err, m.o.Backend.Stop(false)))
 				return
 			}
 		}
 	}
-	table := Build(inputs, m.o.Range, m.o.Node)
+	if foreign != "" && foreign != m.foreign {
+		m.o.Log.Warn("pods of other podctl processes with an address in the range of Services are left out", "range", m.o.Range, "pod", foreign)
+	}
+	m.foreign = foreign
+	table := Build(inputs, m.o.Range, m.o.Node, m.before()...)
 	m.table = table
 	if m.applied != nil && reflect.DeepEqual(m.applied, table) && slices.Equal(m.pods, pods) {
 		return

@@ -181,3 +181,68 @@ func TestRangeWithPodsIsNotServed(t *testing.T) {
 		p.suspend()
 	})
 }
+
+// TestServedServiceKeepsAddressAndNodePort: one that asks for them later is not served, nor after a restart, though its
+// name comes first.
+func TestServedServiceKeepsAddressAndNodePort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		nodePort := func(s *v1.Service) {
+			s.Spec.Type, s.Spec.ClusterIP = v1.ServiceTypeNodePort, ""
+		}
+		first := h.start(t, "1", readyPod("db-1", "db", "10.0.0.1", withUID))
+		given := first.Set(t.Context(), "a", objectsOf(service("db", nodePort)))
+		pass(2 * period)
+		db := given.Services[types.NamespacedName{Namespace: "default", Name: "db"}]
+		both := func() *pod.Objects {
+			return objectsOf(service("db", nodePort),
+				service("a", func(s *v1.Service) { s.Spec.ClusterIP = db.Spec.ClusterIP }),
+				service("b", nodePort, func(s *v1.Service) { s.Spec.Ports[0].NodePort = db.Spec.Ports[0].NodePort }))
+		}
+		check := func(when string) {
+			t.Helper()
+			all, err := h.read()
+			if err != nil || len(all) != 3 || !strings.HasPrefix(all[0].Problem, "the address ") || !strings.HasPrefix(all[1].Problem, "the node port ") ||
+				all[2].Problem != "" || all[2].Address != db.Spec.ClusterIP || all[2].Ports[0].NodePort != db.Spec.Ports[0].NodePort {
+				t.Errorf("%s: %+v, %v", when, all, err)
+			}
+		}
+		first.Set(t.Context(), "a", both())
+		pass(2 * period)
+		check("later")
+		changed := both()
+		changed.Services[types.NamespacedName{Namespace: "default", Name: "db"}].Spec.Ports[0].Name = "changed"
+		first.Set(t.Context(), "a", changed)
+		pass(2 * period)
+		check("after a change")
+		first.kill()
+		second := h.start(t, "1'", readyPod("db-1", "db", "10.0.0.1", withUID))
+		second.Set(t.Context(), "a", both())
+		pass(2 * period)
+		check("after a restart")
+		second.suspend()
+	})
+}
+
+// TestPodOfAnotherProcessInTheRangeIsLeftOut: another runtime may say anything of its pods.
+func TestPodOfAnotherProcessInTheRangeIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		var log strings.Builder
+		server := h.start(t, "web", readyPod("web-1", "web", "10.0.0.1"))
+		server.o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		server.Set(t.Context(), "a", objectsOf(service("web")))
+		pass(2 * period)
+		other := h.start(t, "other", readyPod("web-2", "web", "10.96.7.7"), readyPod("web-3", "web", "10.0.0.3"))
+		pass(4 * period)
+		all, err := h.read()
+		if err != nil || len(all) != 1 || all[0].Problem != "" || len(all[0].Endpoints) != 2 || !slices.Equal(server.serves(), []string{"web=10.96.1.1"}) {
+			t.Errorf("%+v, %v, served %v", all, err, server.serves())
+		}
+		other.suspend()
+		server.suspend()
+		if strings.Count(log.String(), "10.96.7.7 of default/web-2") != 1 {
+			t.Errorf("log %q, want one warning", log.String())
+		}
+	})
+}

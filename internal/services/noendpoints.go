@@ -25,10 +25,10 @@ func whyNoEndpoints(s *v1.Service, endpoints []Endpoint, pods []*v1.Pod) string 
 		return "no selector, and no EndpointSlice with the label " + discoveryv1.LabelServiceName + "=" + s.Name
 	}
 	var selected, elsewhere []string
-	near, most := "", 0
+	near, most, keys := "", 0, slices.Sorted(maps.Keys(s.Spec.Selector))
 	for _, p := range pods {
 		matched, differs := 0, ""
-		for _, key := range slices.Sorted(maps.Keys(s.Spec.Selector)) {
+		for _, key := range keys {
 			switch value, has := p.Labels[key]; {
 			case has && value == s.Spec.Selector[key]:
 				matched++

@@ -130,6 +130,9 @@ func (m *Manager) write(p *part) {
 		return
 	}
 	content, err := json.Marshal(p)
+	if len(content) > maxPart {
+		err = fmt.Errorf("they and the pods take %d bytes, the others read %d", len(content), maxPart)
+	}
 	now := time.Now()
 	if err == nil && (!bytes.Equal(content, m.written) || os.Chtimes(file, now, now) != nil) {
 		m.written = content

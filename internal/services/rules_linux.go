@@ -97,7 +97,7 @@ func (r *Rules) addBase(tx *knftables.Transaction) {
 	tx.Add(&knftables.Set{Name: "nodeports-udp", Type: "inet_service"})
 	tx.Add(&knftables.Chain{Name: chainServices})
 	tx.Add(&knftables.Rule{Chain: chainServices, Rule: "ip daddr . meta l4proto . th dport vmap @" + mapAddresses})
-	tx.Add(&knftables.Rule{Chain: chainServices, Rule: "fib daddr type local ip daddr != 127.0.0.0/8 meta l4proto . th dport vmap @" + mapNodePorts})
+	tx.Add(&knftables.Rule{Chain: chainServices, Rule: "fib daddr type local ip daddr != 127.0.0.0/8 ip daddr != " + DNSAddress + " meta l4proto . th dport vmap @" + mapNodePorts})
 	base("nat-prerouting", knftables.NATType, knftables.PreroutingHook, knftables.DNATPriority, "jump "+chainServices)
 	base("nat-output", knftables.NATType, knftables.OutputHook, knftables.DNATPriority, "jump "+chainServices)
 	back := "ip saddr . ip daddr @" + setHairpin

@@ -27,6 +27,7 @@ func TestRules(t *testing.T) {
 		"meta l4proto tcp dnat ip to numgen random mod 2 map { 0 : 10.0.0.1 . 8080, 1 : 10.0.0.2 . 8080 }",
 		"service-ips { 10.96.1.1 . tcp . 80 : goto svc/default/web/tcp/80 }",
 		"service-nodeports { tcp . 30080 : goto svc/default/web/tcp/80 }",
+		"ip daddr != 127.0.0.0/8 ip daddr != 169.254.20.10 meta l4proto . th dport vmap @service-nodeports",
 		"hairpin { 10.0.0.1 . 10.0.0.1 }",
 		"filter-forward ip daddr 10.96.0.0/16 reject",
 	} {

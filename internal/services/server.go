@@ -24,6 +24,8 @@ const (
 	// maxForwarded is how many queries wait for the node's resolvers, which are asked once for equal ones. The others
 	// fail, and are asked again.
 	maxForwarded = 512
+	// maxAnswered bounds the queries that are answered at a time, those that wait included. The others are dropped.
+	maxAnswered = maxForwarded + 256
 	// maxCached bounds the answers that are remembered, maxCachedFor how long, and maxCachedSize one of them, in bytes.
 	maxCached     = 4096
 	maxCachedFor  = 30 * time.Second
@@ -44,7 +46,7 @@ type Server struct {
 	log       *slog.Logger
 	servers   []*dns.Server
 
-	forwarding chan struct{}
+	answering, forwarding chan struct{}
 	// flights has one query to the resolvers for all that ask the same: a loop of resolvers, which
 	// asks this server again what it asks them, ends with the deadline of the first.
 	flights singleflight.Group
@@ -55,7 +57,7 @@ type Server struct {
 func NewServer(resolvers func() []string, isOfHost func(netip.Addr) bool, log *slog.Logger) *Server {
 	return &Server{
 		resolvers: resolvers, clients: newClients(isOfHost), log: log, cache: cache.NewLRUExpireCache(maxCached),
-		forwarding: make(chan struct{}, maxForwarded),
+		answering: make(chan struct{}, maxAnswered), forwarding: make(chan struct{}, maxForwarded),
 	}
 }
 
@@ -95,9 +97,14 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 	if !s.clients.admit(w.RemoteAddr(), s.zone.Load()) {
 		return
 	}
+	select {
+	case s.answering <- struct{}{}:
+	default:
+		return
+	}
 	msg := new(dns.Msg)
 	if len(req.Question) == 1 && req.Opcode == dns.OpcodeQuery {
-		msg = s.reply(req)
+		msg = s.reply(req, addrOf(w.RemoteAddr()))
 	} else {
 		msg.SetRcode(req, dns.RcodeFormatError)
 	}
@@ -110,45 +117,54 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, req *dns.Msg) {
 		}
 	}
 	msg.Truncate(size)
+	<-s.answering       // what is left is bounded by the connections
 	_ = w.WriteMsg(msg) // the client may be gone
 }
 
-func (s *Server) reply(req *dns.Msg) *dns.Msg {
+func (s *Server) reply(req *dns.Msg, client netip.Addr) *dns.Msg {
 	q := req.Question[0]
-	found := s.resolve(q)
+	found := s.resolve(q, client)
 	if found.Authoritative {
 		rand.Shuffle(len(found.Answer), func(i, j int) { found.Answer[i], found.Answer[j] = found.Answer[j], found.Answer[i] })
 		for _, r := range found.Answer {
 			// An alias may be a name of the zone, whose own alias is left to the client.
 			if alias, is := r.(*dns.CNAME); is && q.Qtype != dns.TypeCNAME {
-				found.Answer = append(found.Answer, s.resolve(dns.Question{Name: alias.Target, Qtype: q.Qtype, Qclass: q.Qclass}).Answer...)
+				found.Answer = append(found.Answer, s.resolve(dns.Question{Name: alias.Target, Qtype: q.Qtype, Qclass: q.Qclass}, client).Answer...)
 			}
 		}
 	}
 	msg := new(dns.Msg).SetReply(req)
 	msg.RecursionAvailable, msg.Authoritative, msg.Rcode = true, found.Authoritative, found.Rcode
+	msg.Truncated = found.Authoritative && found.Truncated
 	msg.Answer, msg.Ns = found.Answer, found.Ns
 	msg.Extra = slices.DeleteFunc(found.Extra, func(r dns.RR) bool { return r.Header().Rrtype == dns.TypeOPT })
 	return msg
 }
 
 // resolve answers from the zone, or asks the node's resolvers.
-func (s *Server) resolve(q dns.Question) *dns.Msg {
+func (s *Server) resolve(q dns.Question, client netip.Addr) *dns.Msg {
 	if msg := s.zone.Load().answer(q); msg != nil {
 		return msg
 	}
-	msg := s.forward(q)
+	msg := s.forward(q, client)
 	msg.Authoritative = false
 	return msg
 }
 
 // forward returns a copy of the remembered answer, or asks the node's resolvers.
-func (s *Server) forward(q dns.Question) *dns.Msg {
+func (s *Server) forward(q dns.Question, client netip.Addr) *dns.Msg {
 	key := strings.ToLower(q.Name) + " " + dns.Type(q.Qtype).String() + " " + dns.Class(q.Qclass).String()
 	if known, ok := s.cache.Get(key); ok {
-		return known.(remembered).current()
+		if msg, err := known.(remembered).current(); err == nil {
+			return msg
+		}
 	}
 	failed := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
+	release, ok := s.clients.hold(s.clients.forwarded, client, maxClientForwarded)
+	if !ok {
+		return failed
+	}
+	defer release()
 	select {
 	case s.forwarding <- struct{}{}:
 		defer func() { <-s.forwarding }()
@@ -193,7 +209,11 @@ func (s *Server) ask(q dns.Question) *dns.Msg {
 
 // remember keeps an answer for as long as its records allow.
 func (s *Server) remember(key string, msg *dns.Msg) {
-	if msg.Rcode != dns.RcodeSuccess && msg.Rcode != dns.RcodeNameError || msg.Len() > maxCachedSize {
+	if msg.Rcode != dns.RcodeSuccess && msg.Rcode != dns.RcodeNameError {
+		return
+	}
+	packed, err := msg.Pack()
+	if err != nil || len(packed) > maxCachedSize {
 		return
 	}
 	keep := maxCachedFor
@@ -203,22 +223,25 @@ func (s *Server) remember(key string, msg *dns.Msg) {
 	if len(msg.Answer)+len(msg.Ns) == 0 {
 		keep = recordTTL * time.Second
 	}
-	s.cache.Add(key, remembered{msg, time.Now()}, keep)
+	s.cache.Add(key, remembered{packed, time.Now()}, keep)
 }
 
-// remembered is an answer, and since when.
+// remembered is an answer as it is sent, which takes much less memory, and since when.
 type remembered struct {
-	msg   *dns.Msg
-	since time.Time
+	packed []byte
+	since  time.Time
 }
 
-// current returns a copy, whose records may be kept for as long as they still may.
-func (r remembered) current() *dns.Msg {
-	msg, age := r.msg.Copy(), uint32(time.Since(r.since)/time.Second)
+// current returns the answer, whose records may be kept for as long as they still may.
+func (r remembered) current() (*dns.Msg, error) {
+	msg, age := new(dns.Msg), uint32(time.Since(r.since)/time.Second)
+	if err := msg.Unpack(r.packed); err != nil {
+		return nil, err
+	}
 	for _, record := range slices.Concat(msg.Answer, msg.Ns, msg.Extra) {
 		if h := record.Header(); h.Rrtype != dns.TypeOPT {
 			h.Ttl -= min(h.Ttl, age)
 		}
 	}
-	return msg
+	return msg, nil
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -106,7 +107,7 @@ func TestRememberedAnswersGrowOld(t *testing.T) {
 		msg.Answer[0].Header().Ttl = 20
 		s.remember("web.example. A IN", msg)
 		for _, want := range []uint32{20, 8} {
-			if got := s.forward(q).Answer[0].Header().Ttl; got != want {
+			if got := s.forward(q, netip.Addr{}).Answer[0].Header().Ttl; got != want {
 				t.Errorf("the record may be kept for %d s, want %d", got, want)
 			}
 			time.Sleep(12 * time.Second)
@@ -119,9 +120,111 @@ func TestLoopOfResolversEnds(t *testing.T) {
 	own := ""
 	s, address := serveDNS(t, func() []string { return []string{own} })
 	own = address
-	msg := s.forward(dns.Question{Name: "loop.example.", Qtype: dns.TypeA, Qclass: dns.ClassINET})
+	msg := s.forward(dns.Question{Name: "loop.example.", Qtype: dns.TypeA, Qclass: dns.ClassINET}, netip.Addr{})
 	if msg.Rcode != dns.RcodeServerFailure {
 		t.Error(msg)
 	}
 	testutil.Eventually(t, 5*time.Second, "nothing is in flight", func() bool { return len(s.forwarding) == 0 })
+}
+
+// TestAnswerIsBounded: endpoints of one hostname have one target, whose addresses are in the answer once.
+func TestAnswerIsBounded(t *testing.T) {
+	s := Service{Namespace: "default", Name: "db", Address: "None", Ports: make([]Port, 20)}
+	for i := range 20 {
+		s.Ports[i] = Port{Name: fmt.Sprint("p", i), Protocol: "TCP"}
+	}
+	for i := range 400 {
+		e := Endpoint{Address: fmt.Sprintf("10.9.%d.%d", i/250, i%250), Hostname: "x", Ready: true}
+		for port := range 20 {
+			e.Ports = append(e.Ports, int32(1000+port))
+		}
+		s.Endpoints = append(s.Endpoints, e)
+	}
+	z := NewZone([]Service{s}, DefaultRange, nil)
+	msg := z.answer(dns.Question{Name: "_p0._tcp.db.default.svc.cluster.local.", Qtype: dns.TypeSRV, Qclass: dns.ClassINET})
+	if len(msg.Extra) != 400 {
+		t.Errorf("%d addresses beside the answer, want 400", len(msg.Extra))
+	}
+	msg = z.answer(dns.Question{Name: "db.default.svc.cluster.local.", Qtype: dns.TypeANY, Qclass: dns.ClassINET})
+	if len(msg.Answer) > maxRecords || !msg.Truncated || len(msg.Extra) > 2*maxRecords {
+		t.Errorf("%d records, %d beside them", len(msg.Answer), len(msg.Extra))
+	}
+}
+
+// TestQueriesAtATimeAreBounded: those above are dropped, and one that is answered makes room.
+func TestQueriesAtATimeAreBounded(t *testing.T) {
+	s, address := serveDNS(t, func() []string { return nil })
+	for range maxAnswered {
+		s.answering <- struct{}{}
+	}
+	c := &dns.Client{Timeout: 100 * time.Millisecond}
+	if msg, _, err := c.Exchange(new(dns.Msg).SetQuestion("svc.cluster.local.", dns.TypeA), address); err == nil {
+		t.Errorf("answered: %v", msg)
+	}
+	<-s.answering
+	for range 2 {
+		if msg := ask(t, address, "svc.cluster.local.", dns.TypeA); msg.Rcode != dns.RcodeSuccess {
+			t.Error(msg)
+		}
+	}
+}
+
+// TestOneClientLeavesRoomToForward: its queries that wait are bounded, and another client's are answered.
+func TestOneClientLeavesRoomToForward(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blocked := make(chan struct{})
+		s := NewServer(func() []string { <-blocked; return nil }, nil, discard)
+		var failed atomic.Int32
+		forward := func(client string, n int) {
+			go func() {
+				q := dns.Question{Name: fmt.Sprint(n, client, "."), Qtype: dns.TypeA, Qclass: dns.ClassINET}
+				if s.forward(q, netip.MustParseAddr(client)).Rcode == dns.RcodeServerFailure {
+					failed.Add(1)
+				}
+			}()
+		}
+		for n := range maxForwarded {
+			forward("10.0.0.1", n)
+		}
+		synctest.Wait()
+		if n := len(s.forwarding); n != maxClientForwarded || failed.Load() != maxForwarded-maxClientForwarded {
+			t.Errorf("%d queries of one client wait, %d failed", n, failed.Load())
+		}
+		forward("10.0.0.2", 0)
+		synctest.Wait()
+		if n := len(s.forwarding); n != maxClientForwarded+1 {
+			t.Errorf("%d queries wait, want one of another client, too", n)
+		}
+		close(blocked)
+		synctest.Wait()
+		if len(s.clients.forwarded) > 0 {
+			t.Errorf("%v still wait", s.clients.forwarded)
+		}
+	})
+}
+
+// TestRememberedAnswersTakeWhatTheyAreSentAs: thousands of empty strings are small as they are sent, not as records.
+func TestRememberedAnswersTakeWhatTheyAreSentAs(t *testing.T) {
+	const n = 256
+	s := NewServer(nil, nil, discard)
+	memory := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := memory()
+	for i := range n {
+		msg := new(dns.Msg).SetQuestion(fmt.Sprintf("%d.example.", i), dns.TypeTXT)
+		msg.Answer = []dns.RR{&dns.TXT{Hdr: header(dns.TypeTXT), Txt: make([]string, 4000)}}
+		msg.Answer[0].Header().Name = msg.Question[0].Name
+		s.remember(fmt.Sprintf("%d.example. TXT IN", i), msg)
+	}
+	if took := memory() - before; took > 2*n*maxCachedSize {
+		t.Errorf("%d answers take %d bytes", n, took)
+	}
+	msg := s.forward(dns.Question{Name: "7.example.", Qtype: dns.TypeTXT, Qclass: dns.ClassINET}, netip.Addr{})
+	if len(msg.Answer) != 1 || len(msg.Answer[0].(*dns.TXT).Txt) != 4000 {
+		t.Errorf("remembered %v", msg)
+	}
 }

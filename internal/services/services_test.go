@@ -2,6 +2,8 @@ package services
 
 import (
 	"fmt"
+	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -233,12 +235,15 @@ func TestNodePortsAreAllocated(t *testing.T) {
 
 func TestConflictOfTheHost(t *testing.T) {
 	for rules, want := range map[string]string{
-		"table ip kube-proxy {\n}\n":                                                            "table ip kube-proxy",
-		"table ip nat {\n\tchain KUBE-SERVICES {\n\t}\n}\n":                                     "chain KUBE-SERVICES",
-		"table ip lb {\n\tchain x {\n\t\tip daddr 10.96.3.4 dnat to 1.2.3.4\n\t}\n}\n":          "10.96.3.4/32",
-		"table ip lb {\n\tchain x {\n\t\tip daddr 10.0.0.0/8 accept\n\t}\n}\n":                  "",
-		"table ip podctl-services {\n\tchain x {\n\t\tip daddr 10.96.3.4 accept\n\t}\n}\n":      "",
-		"table ip nat {\n\tchain CNI-x {\n\t\tip saddr 10.201.3.4 counter masquerade\n\t}\n}\n": "",
+		"table ip kube-proxy {\n}\n":                                                                                              "table ip kube-proxy",
+		"table ip nat {\n\tchain KUBE-SERVICES {\n\t}\n}\n":                                                                       "chain KUBE-SERVICES",
+		"table ip lb {\n\tchain x {\n\t\tip daddr 10.96.3.4 dnat to 1.2.3.4\n\t}\n}\n":                                            "10.96.3.4/32",
+		"table ip lb {\n\tchain x {\n\t\tip daddr 10.0.0.0/8 accept\n\t}\n}\n":                                                    "",
+		"table ip podctl-services {\n\tchain x {\n\t\tip daddr 10.96.3.4 accept\n\t}\n}\n":                                        "",
+		"table ip nat {\n\tchain CNI-DN-x {\n\t\tip daddr 10.96.3.4 tcp dport 80 dnat to 10.88.0.5:80\n\t}\n}\n":                  "",
+		"table ip cni_hostport {\n\tchain hostip_hostports {\n\t\tip daddr 10.96.3.4 tcp dport 80 dnat to 10.88.0.5:80\n\t}\n}\n": "",
+		"table ip nat {\n\tchain CNI-HOSTPORT-DNAT {\n\t}\n\tchain x {\n\t\tip daddr 10.96.3.4 accept\n\t}\n}\n":                  "10.96.3.4/32",
+		"table ip nat {\n\tchain CNI-x {\n\t\tip saddr 10.201.3.4 counter masquerade\n\t}\n}\n":                                   "",
 	} {
 		err := findConflict(rules, DefaultRange)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -304,5 +309,126 @@ func TestZone(t *testing.T) {
 		if text != want {
 			t.Errorf("%s: %s, want %s", query, text, want)
 		}
+	}
+}
+
+// TestServiceWithBadNumbersIsNotServed: a part of another version may have what its manifests did not refuse, and nft
+// refuses all Services for one such number.
+func TestServiceWithBadNumbersIsNotServed(t *testing.T) {
+	nodePort := func(s *v1.Service) { s.Spec.Type, s.Spec.Ports[0].NodePort = v1.ServiceTypeNodePort, 30080 }
+	for want, change := range map[string]func(*v1.Service, *v1.Pod){
+		"the port 70000/TCP cannot be served":         func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].Port = 70000 },
+		"the node port 53/TCP is not in 30000-32767":  func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].NodePort = 53 },
+		"the node port -1/TCP is not in 30000-32767":  func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].NodePort = -1 },
+		"the port 80/SCTP cannot be served":           func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].Protocol = v1.ProtocolSCTP },
+		"the endpoint 10.0.0.1 has the ports [-5]":    func(s *v1.Service, _ *v1.Pod) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(-5) },
+		"the endpoint 10.0.0.1 has the ports [70000]": func(_ *v1.Service, p *v1.Pod) { p.Spec.Containers[0].Ports[0].ContainerPort = 70000 },
+		"": func(*v1.Service, *v1.Pod) {},
+		"spec.clusterIP ::ffff:10.96.1.1 is not in 10.96.0.0/16": func(s *v1.Service, _ *v1.Pod) { s.Spec.ClusterIP = "::ffff:10.96.1.1" },
+	} {
+		s, p := service("web", nodePort), readyPod("web-1", "web", "10.0.0.1")
+		change(s, p)
+		got := Build([]Input{{Services: []*v1.Service{s, service("z", func(s *v1.Service) { s.Spec.ClusterIP = "10.96.1.2" })}, Pods: []*v1.Pod{p}}}, DefaultRange, "node")
+		if got[0].Problem != want || got[1].Problem != "" {
+			t.Errorf("problems %q, %q, want %q of the first", got[0].Problem, got[1].Problem, want)
+		}
+	}
+}
+
+// TestTooLargeServicesAreNotServed: what others are served stays, and of those that are new the small ones are first.
+func TestTooLargeServicesAreNotServed(t *testing.T) {
+	at := func(n int) func(*v1.Service) {
+		return func(s *v1.Service) { s.Spec.ClusterIP = fmt.Sprintf("10.96.2.%d", n) }
+	}
+	ports := func(n int) func(*v1.Service) {
+		return func(s *v1.Service) {
+			s.Spec.Ports = nil
+			for i := range n {
+				s.Spec.Ports = append(s.Spec.Ports, v1.ServicePort{Name: fmt.Sprint("p", i), Protocol: v1.ProtocolTCP, Port: int32(1 + i)})
+			}
+		}
+	}
+	slice := func(name string, endpoints int) *discoveryv1.EndpointSlice {
+		s := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{discoveryv1.LabelServiceName: name}}}
+		for i := range endpoints {
+			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.1.%d.%d", i/250, i%250)}})
+		}
+		return s
+	}
+	outside := func(s *v1.Service) { s.Spec.Selector = nil }
+	sticky := func(s *v1.Service) { s.Spec.SessionAffinity = v1.ServiceAffinityClientIP }
+	in := Input{
+		Services: []*v1.Service{
+			service("affinity", outside, at(1), sticky), service("endpoints", outside, at(2)), service("most", outside, at(3)),
+			service("labels", at(4), func(s *v1.Service) {
+				for i := range 20000 {
+					s.Spec.Selector[fmt.Sprint(i)] = ""
+				}
+			}),
+			service("ports", outside, at(5), ports(maxPorts+1)), service("small", outside, at(6), ports(2)), service("headless", outside, headless, ports(0)),
+		},
+		Slices: []*discoveryv1.EndpointSlice{
+			slice("affinity", 2001), slice("endpoints", maxEndpoints+1), slice("most", maxEndpoints), slice("ports", 10),
+			slice("small", 10), slice("headless", 10),
+		},
+	}
+	for i := range 20000 {
+		in.Slices[5].Ports = append(in.Slices[5].Ports, discoveryv1.EndpointPort{Name: new(fmt.Sprint("p", i)), Port: new(int32(1 + i))})
+	}
+	problems := func(before ...Service) map[string]string {
+		found := map[string]string{}
+		for _, s := range Build([]Input{in}, DefaultRange, "node", before...) {
+			if found[s.Name] = s.Problem; s.Problem != "" && len(s.Endpoints) > 0 {
+				t.Errorf("%s has %d endpoints", s.Name, len(s.Endpoints))
+			}
+		}
+		return found
+	}
+	want := map[string]string{
+		"affinity":  "its backends count as 10009, those of other Services as 5080: up to 10000 are served",
+		"endpoints": "it has 5001 endpoints: up to 5000 are served",
+		"labels":    "it has more than 100 ports, or labels in its selector", "ports": "it has more than 100 ports, or labels in its selector", "headless": "it has more than 100 ports, or labels in its selector",
+		"most": "", "small": "", "grown": "",
+	}
+	in.Services = append(in.Services, service("grown", outside, at(7), ports(2)))
+	in.Slices = append(in.Slices, slice("grown", 10+10))
+	if got := problems(); !maps.Equal(got, want) {
+		t.Errorf("problems %v, want %v", got, want)
+	}
+	in.Slices[len(in.Slices)-1] = slice("grown", 2600) // 5,208, with most above the bound
+	if got := problems(); got["grown"] == "" || got["most"] != "" {
+		t.Errorf("the largest is served: %v", got)
+	}
+	if got := problems(Service{Namespace: "default", Name: "grown"}); got["grown"] != "" || got["most"] == "" {
+		t.Errorf("a Service that was served is not: %v", got)
+	}
+}
+
+// TestServicesAboveTheirNumberAreNotServed: a Service that was served is, whatever others come.
+func TestServicesAboveTheirNumberAreNotServed(t *testing.T) {
+	var in Input
+	for i := range maxServices + 1 {
+		name := fmt.Sprintf("s%05d", i)
+		in.Services = append(in.Services, service(name, func(s *v1.Service) { s.Spec.Selector, s.Spec.ClusterIP = nil, fmt.Sprintf("10.96.%d.%d", i/250, i%250) }))
+		in.Slices = append(in.Slices, &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{discoveryv1.LabelServiceName: name}}})
+	}
+	first := Build([]Input{in}, DefaultRange, "node")
+	if want := "there are 5001 Services: up to 5000 are served"; first[maxServices].Problem != want || first[maxServices-1].Problem != "" {
+		t.Errorf("problems %q, %q, want %q of the last", first[maxServices-1].Problem, first[maxServices].Problem, want)
+	}
+	if got := Build([]Input{in}, DefaultRange, "node", Service{Namespace: "default", Name: "s05000"}); got[maxServices].Problem != "" || got[maxServices-1].Problem == "" {
+		t.Errorf("problems %q, %q, want one of the new Service", got[maxServices-1].Problem, got[maxServices].Problem)
+	}
+}
+
+// TestPartAboveTheBoundIsNotWritten: the other processes would not read it.
+func TestPartAboveTheBoundIsNotWritten(t *testing.T) {
+	h := newHost(t)
+	var log strings.Builder
+	m := NewManager(Options{Dir: h.dir, Process: Process{ID: "1"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	large := service("web", func(s *v1.Service) { s.Spec.ExternalName = strings.Repeat("x", maxPart) })
+	m.write(&part{Input: Input{Services: []*v1.Service{large}}})
+	if len(h.files()) > 0 || !strings.Contains(log.String(), "the others read") {
+		t.Errorf("files %v, log %q", h.files(), log.String())
 	}
 }

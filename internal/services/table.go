@@ -86,30 +86,57 @@ func (s *Service) Backends(port int) []Endpoint {
 }
 
 // Build decides what the Services of all processes are served as, sorted by namespace and name. Where two
-// processes have a Service of one name, the first of inputs has it. node is the machine's name.
-func Build(inputs []Input, in netip.Prefix, node string) []Service {
+// processes have a Service of one name, the first of inputs has it. node is the machine's name. What was served before
+// keeps its address and node ports.
+func Build(inputs []Input, in netip.Prefix, node string, before ...Service) []Service {
 	var all []Service
 	var merged Input
 	for _, i := range inputs {
 		merged.Pods, merged.Slices = append(merged.Pods, i.Pods...), append(merged.Slices, i.Slices...)
 	}
-	reserved := map[string]string{} // names, addresses and node ports, by what has them
+	named := map[string][]*discoveryv1.EndpointSlice{} // by what they name
+	for _, slice := range merged.Slices {
+		name := slice.Namespace + "/" + slice.Labels[discoveryv1.LabelServiceName]
+		named[name] = append(named[name], slice)
+	}
+	of := func(s *v1.Service) Input { return Input{Pods: merged.Pods, Slices: named[s.Namespace+"/"+s.Name]} }
 	for _, i := range inputs {
 		for _, s := range i.Services {
-			s = withSlicePorts(s, merged.Slices)
+			s = withSlicePorts(s, of(s).Slices)
 			built := newService(s)
-			built.Problem = reserve(&built, in, reserved)
-			built.Endpoints = endpointsOf(s, merged, node)
-			if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
-				built.Note = whyNoEndpoints(s, built.Endpoints, merged.Pods)
-			}
 			built.Stale = i.Stale
-			for _, other := range inputs {
-				if built.Stale == "" && other.Stale != "" && len(endpointsOf(s, other, node)) > 0 {
-					built.Stale = other.Stale
-				}
+			merged.Services, all = append(merged.Services, s), append(all, built)
+		}
+	}
+	reserved, had := map[string]string{}, map[string]string{} // names, addresses and node ports, by what has them
+	for _, s := range before {
+		for _, claim := range s.claims() {
+			had[claim] = s.Namespace + "/" + s.Name
+		}
+	}
+	for _, s := range all {
+		for _, claim := range s.claims() {
+			if name := s.Namespace + "/" + s.Name; had[claim] == name {
+				reserved[claim] = name
 			}
-			all = append(all, built)
+		}
+	}
+	for n, problem := range findTooLarge(merged.Services, of, before) {
+		s, built := merged.Services[n], &all[n]
+		if built.Problem = problem; problem != "" {
+			continue
+		}
+		built.Endpoints = endpointsOf(s, of(s), node)
+		if built.Problem = built.invalid(); built.Problem == "" {
+			built.Problem = reserve(built, in, reserved)
+		}
+		if built.Problem == "" && built.Type != v1.ServiceTypeExternalName && !slices.ContainsFunc(built.Endpoints, func(e Endpoint) bool { return e.Ready }) {
+			built.Note = whyNoEndpoints(s, built.Endpoints, merged.Pods)
+		}
+		for _, other := range inputs {
+			if built.Stale == "" && other.Stale != "" && len(endpointsOf(s, other, node)) > 0 {
+				built.Stale = other.Stale
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Service) int { return compareNames(a.Namespace, a.Name, b.Namespace, b.Name) })
@@ -118,7 +145,7 @@ func Build(inputs []Input, in netip.Prefix, node string) []Service {
 
 // newService returns a Service without its endpoints.
 func newService(s *v1.Service) Service {
-	d := Service{Namespace: s.Namespace, Name: s.Name, Type: s.Spec.Type, Address: s.Spec.ClusterIP, ExternalName: s.Spec.ExternalName, Selector: s.Spec.Selector, Ports: []Port{}}
+	d := Service{Namespace: s.Namespace, Name: s.Name, Type: s.Spec.Type, Address: s.Spec.ClusterIP, ExternalName: s.Spec.ExternalName, Selector: s.Spec.Selector, Ports: []Port{}, Endpoints: []Endpoint{}}
 	for _, p := range s.Spec.Ports {
 		d.Ports = append(d.Ports, Port{p.Name, p.Protocol, p.Port, p.NodePort})
 	}
@@ -131,36 +158,43 @@ func newService(s *v1.Service) Service {
 	return d
 }
 
+// claims are the address and the node ports of a Service, none where it is not served.
+func (s *Service) claims() (claims []string) {
+	if s.Problem != "" {
+		return nil
+	}
+	if !s.Headless() && s.Type != v1.ServiceTypeExternalName {
+		claims = append(claims, "the address "+s.Address)
+	}
+	for _, p := range s.Ports {
+		if p.NodePort != 0 {
+			claims = append(claims, fmt.Sprintf("the node port %d/%s", p.NodePort, p.Protocol))
+		}
+	}
+	return claims
+}
+
 // reserve reserves the name, the address and the node ports of a Service, or returns why it cannot.
 func reserve(s *Service, in netip.Prefix, reserved map[string]string) string {
 	name := s.Namespace + "/" + s.Name
 	if reserved[name] != "" {
 		return "another podctl process has a Service of this name, which is served"
 	}
-	hasAddress := !s.Headless() && s.Type != v1.ServiceTypeExternalName
-	if hasAddress {
-		addr, err := netip.ParseAddr(s.Address)
-		switch {
-		case err != nil:
+	if !s.Headless() && s.Type != v1.ServiceTypeExternalName {
+		if addr, err := netip.ParseAddr(s.Address); err != nil {
 			return fmt.Sprintf("no address of %s is free", in)
-		case !in.Contains(addr):
+		} else if !in.Contains(addr) {
 			return fmt.Sprintf("spec.clusterIP %s is not in %s", addr, in)
-		case reserved[s.Address] != "":
-			return fmt.Sprintf("the address %s is that of the Service %s", s.Address, reserved[s.Address])
 		}
 	}
-	nodePort := func(p Port) string { return fmt.Sprintf("%d/%s", p.NodePort, p.Protocol) }
-	for _, p := range s.Ports {
-		if by := reserved[nodePort(p)]; p.NodePort != 0 && by != "" {
-			return fmt.Sprintf("the node port %s is that of the Service %s", nodePort(p), by)
+	for _, claim := range s.claims() {
+		if by := reserved[claim]; by != "" && by != name {
+			return fmt.Sprintf("%s is that of the Service %s", claim, by)
 		}
 	}
 	reserved[name] = name
-	if hasAddress {
-		reserved[s.Address] = name
-	}
-	for _, p := range s.Ports {
-		reserved[nodePort(p)] = name
+	for _, claim := range s.claims() {
+		reserved[claim] = name
 	}
 	return ""
 }
@@ -170,8 +204,8 @@ func reserve(s *Service, in netip.Prefix, reserved map[string]string) string {
 func endpointsOf(s *v1.Service, in Input, node string) []Endpoint {
 	found := []Endpoint{}
 	for _, p := range in.Pods {
-		if e, ok := podEndpoint(s, p); ok {
-			found = append(found, e)
+		if isBehind(s, p) {
+			found = append(found, podEndpoint(s, p))
 		}
 	}
 	for _, slice := range in.Slices {
@@ -187,19 +221,20 @@ func endpointsOf(s *v1.Service, in Input, node string) []Endpoint {
 
 // selects reports whether a Service selects a pod; one without a selector selects none.
 func selects(s *v1.Service, p *v1.Pod) bool {
-	return p.Namespace == s.Namespace && len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(p.Labels))
+	return p.Namespace == s.Namespace && len(s.Spec.Selector) > 0 && labels.ValidatedSetSelector(s.Spec.Selector).Matches(labels.Set(p.Labels))
 }
 
-// podEndpoint returns the endpoint of a pod (reconcileByAddressType and podToEndpoint in
-// k8s.io/endpointslice): pods that have ended have none, nor have those without an address.
-func podEndpoint(s *v1.Service, p *v1.Pod) (Endpoint, bool) {
-	address := addressOf(p)
-	if !selects(s, p) || address == "" || p.Status.Phase == v1.PodFailed || p.Status.Phase == v1.PodSucceeded {
-		return Endpoint{}, false
-	}
+// isBehind reports whether a pod is an endpoint of a Service (reconcileByAddressType in k8s.io/endpointslice): pods that
+// have ended are not, nor are those without an address.
+func isBehind(s *v1.Service, p *v1.Pod) bool {
+	return selects(s, p) && addressOf(p) != "" && p.Status.Phase != v1.PodFailed && p.Status.Phase != v1.PodSucceeded
+}
+
+// podEndpoint returns the endpoint of a pod (podToEndpoint in k8s.io/endpointslice).
+func podEndpoint(s *v1.Service, p *v1.Pod) Endpoint {
 	serving, terminating := isReady(p), p.DeletionTimestamp != nil
 	e := Endpoint{
-		Address: address, Ports: []int32{}, Pod: p.Name, Serving: serving, Terminating: terminating,
+		Address: addressOf(p), Ports: []int32{}, Pod: p.Name, Serving: serving, Terminating: terminating,
 		Ready: s.Spec.PublishNotReadyAddresses || serving && !terminating,
 	}
 	if p.Spec.Hostname != "" && p.Spec.Subdomain == s.Name {
@@ -208,7 +243,7 @@ func podEndpoint(s *v1.Service, p *v1.Pod) (Endpoint, bool) {
 	for i := range s.Spec.Ports {
 		e.Ports = append(e.Ports, targetPort(p, &s.Spec.Ports[i]))
 	}
-	return e, true
+	return e
 }
 
 func isReady(p *v1.Pod) bool {
@@ -253,9 +288,12 @@ func withSlicePorts(s *v1.Service, all []*discoveryv1.EndpointSlice) *v1.Service
 	}
 	s = s.DeepCopy()
 	for _, slice := range all {
+		if !isOf(slice, s) {
+			continue
+		}
 		for _, p := range slice.Ports {
 			port := v1.ServicePort{Name: ptr.Deref(p.Name, ""), Protocol: ptr.Deref(p.Protocol, v1.ProtocolTCP), Port: ptr.Deref(p.Port, 0)}
-			if isOf(slice, s) && !slices.ContainsFunc(s.Spec.Ports, func(has v1.ServicePort) bool { return has.Name == port.Name }) {
+			if len(s.Spec.Ports) <= maxPorts && !slices.ContainsFunc(s.Spec.Ports, func(has v1.ServicePort) bool { return has.Name == port.Name }) {
 				s.Spec.Ports = append(s.Spec.Ports, port)
 			}
 		}
@@ -265,6 +303,14 @@ func withSlicePorts(s *v1.Service, all []*discoveryv1.EndpointSlice) *v1.Service
 
 func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string) (found []Endpoint) {
 	isLocal := ptr.Deref(s.Spec.InternalTrafficPolicy, "") == v1.ServiceInternalTrafficPolicyLocal
+	ports := make([]int32, len(s.Spec.Ports))
+	for i, port := range s.Spec.Ports {
+		for _, p := range slice.Ports {
+			if ptr.Deref(p.Name, "") == port.Name && ptr.Deref(p.Protocol, port.Protocol) == port.Protocol {
+				ports[i] = ptr.Deref(p.Port, 0)
+			}
+		}
+	}
 	for _, e := range slice.Endpoints {
 		if len(e.Addresses) == 0 || isLocal && ptr.Deref(e.NodeName, "") != node {
 			continue
@@ -274,18 +320,10 @@ func sliceEndpoints(s *v1.Service, slice *discoveryv1.EndpointSlice, node string
 			continue
 		}
 		ready := ptr.Deref(e.Conditions.Ready, true)
-		endpoint := Endpoint{
-			Address: addr.String(), Ports: make([]int32, len(s.Spec.Ports)), Hostname: ptr.Deref(e.Hostname, ""),
+		found = append(found, Endpoint{
+			Address: addr.String(), Ports: ports, Hostname: ptr.Deref(e.Hostname, ""),
 			Ready: ready, Serving: ptr.Deref(e.Conditions.Serving, ready), Terminating: ptr.Deref(e.Conditions.Terminating, false),
-		}
-		for i, port := range s.Spec.Ports {
-			for _, p := range slice.Ports {
-				if ptr.Deref(p.Name, "") == port.Name && ptr.Deref(p.Protocol, port.Protocol) == port.Protocol {
-					endpoint.Ports[i] = ptr.Deref(p.Port, 0)
-				}
-			}
-		}
-		found = append(found, endpoint)
+		})
 	}
 	return found
 }

@@ -15,6 +15,8 @@ const (
 	clusterDomain = "cluster.local."
 	// recordTTL is in seconds: CoreDNS's own for Services.
 	recordTTL = 5
+	// maxRecords bounds an answer, which is truncated there, and the addresses beside it.
+	maxRecords = 1000
 	// schemaVersion is that of https://github.com/kubernetes/dns/blob/master/docs/specification.md.
 	schemaVersion = "1.1.0"
 )
@@ -137,18 +139,25 @@ func (z *Zone) answer(q dns.Question) *dns.Msg {
 		msg.Rcode = dns.RcodeNameError
 	}
 	for _, r := range records {
+		if len(msg.Answer) == maxRecords {
+			msg.Truncated = true
+			break
+		}
 		if kind := r.Header().Rrtype; kind == q.Qtype || kind == dns.TypeCNAME || q.Qtype == dns.TypeANY {
 			msg.Answer = append(msg.Answer, named(q.Name, r))
 		}
 	}
 	msg.Answer = slices.CompactFunc(msg.Answer, dns.IsDuplicate) // of an address with ports of several EndpointSlices
+	targets := map[string]bool{}
 	for _, r := range msg.Answer {
 		if srv, is := r.(*dns.SRV); is {
 			srv.Weight = uint16(max(100/len(msg.Answer), 1))
-			msg.Extra = append(msg.Extra, z.answer(dns.Question{Name: srv.Target, Qtype: dns.TypeA, Qclass: q.Qclass}).Answer...)
+			if !targets[srv.Target] && len(msg.Extra) < maxRecords {
+				targets[srv.Target] = true
+				msg.Extra = append(msg.Extra, z.answer(dns.Question{Name: srv.Target, Qtype: dns.TypeA, Qclass: q.Qclass}).Answer...)
+			}
 		}
 	}
-	msg.Extra = slices.CompactFunc(msg.Extra, dns.IsDuplicate)
 	if len(msg.Answer) == 0 {
 		msg.Ns = []dns.RR{named(clusterDomain, authority)}
 	}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/conversion"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	core "k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/pkg/apis/core/validation"
+	"k8s.io/kubernetes/pkg/apis/discovery"
 	discoverydefaults "k8s.io/kubernetes/pkg/apis/discovery/v1"
 	discoveryvalidation "k8s.io/kubernetes/pkg/apis/discovery/validation"
 	nodedefaults "k8s.io/kubernetes/pkg/apis/node/v1"
@@ -61,10 +63,12 @@ var (
 			if s.Spec.ClusterIP != "" && len(s.Spec.ClusterIPs) == 0 { // normalizeClusterIPs in pkg/registry/core/service/strategy.go
 				s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
 			}
-			return validation.ValidateServiceCreate(s)
+			return append(validation.ValidateServiceCreate(s), validateNodePorts(s)...)
 		}, nil)
 	storedEndpointSlice = storing("EndpointSlice", discoverydefaults.SetObjectDefaults_EndpointSlice, discoverydefaults.Convert_v1_EndpointSlice_To_discovery_EndpointSlice,
-		discoveryvalidation.ValidateEndpointSliceCreate, nil)
+		func(s *discovery.EndpointSlice) field.ErrorList {
+			return append(discoveryvalidation.ValidateEndpointSliceCreate(s), validateEndpointPorts(s)...)
+		}, nil)
 	storedServiceAccount = storing("ServiceAccount", nil, corev1.Convert_v1_ServiceAccount_To_core_ServiceAccount, validation.ValidateServiceAccount, nil)
 	storedLimitRange     = storing("LimitRange", corev1.SetObjectDefaults_LimitRange, corev1.Convert_v1_LimitRange_To_core_LimitRange, validation.ValidateLimitRange, nil)
 	storedResourceQuota  = storing("ResourceQuota", corev1.SetObjectDefaults_ResourceQuota, corev1.Convert_v1_ResourceQuota_To_core_ResourceQuota, validation.ValidateResourceQuota, nil)
@@ -74,3 +78,26 @@ var (
 		schedulingvalidation.ValidatePriorityClass, nil)
 	storedRuntimeClass = storing("RuntimeClass", nil, nodedefaults.Convert_v1_RuntimeClass_To_node_RuntimeClass, nodevalidation.ValidateRuntimeClass, nil)
 )
+
+// validateNodePorts refuses node ports that the API server's allocator refuses (pkg/registry/core/service/portallocator).
+func validateNodePorts(s *core.Service) (errs field.ErrorList) {
+	for i, p := range s.Spec.Ports {
+		if p.NodePort != 0 && (p.NodePort < 30000 || p.NodePort > 32767) {
+			errs = append(errs, field.Invalid(field.NewPath("spec", "ports").Index(i).Child("nodePort"), p.NodePort,
+				"provided port is not in the valid range. The range of valid ports is 30000-32767"))
+		}
+	}
+	return errs
+}
+
+// validateEndpointPorts refuses numbers that are no ports, which the API server stores.
+func validateEndpointPorts(s *discovery.EndpointSlice) (errs field.ErrorList) {
+	for i, p := range s.Ports {
+		if p.Port != nil {
+			for _, message := range utilvalidation.IsValidPortNum(int(*p.Port)) {
+				errs = append(errs, field.Invalid(field.NewPath("ports").Index(i).Child("port"), *p.Port, message))
+			}
+		}
+	}
+	return errs
+}

@@ -28,7 +28,23 @@ func TestServiceFields(t *testing.T) {
 	for _, address := range []string{"127.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1", "192.0.2.1.example"} {
 		check(t, strings.Replace(slice, "192.0.2.1", address, 1)+"addressType: IPv4\n", "endpoints[0].addresses[0]")
 	}
+	for _, port := range []string{"-5", "0", "70000"} {
+		check(t, strings.Replace(slice, "port: 80", "port: "+port, 1)+"addressType: IPv4\n", "ports[0].port: Invalid value: "+port)
+	}
 	check(t, strings.Replace(slice, "192.0.2.1", "fd00::1", 1)+"addressType: IPv6\n", "addressType")
+}
+
+// TestNodePortsOutsideTheRangeAreRefused: the API server's allocator refuses them.
+func TestNodePortsOutsideTheRangeAreRefused(t *testing.T) {
+	for port, want := range map[string]string{
+		"30000": "", "32767": "",
+		"-1": "30000-32767", "22": "30000-32767", "53": "30000-32767", "29999": "30000-32767", "32768": "30000-32767", "70000": "30000-32767",
+	} {
+		if want != "" {
+			want = "spec.ports[0].nodePort: Invalid value: " + port + ": provided port is not in the valid range. The range of valid ports is " + want
+		}
+		check(t, "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: NodePort\n  selector: {app: web}\n  ports:\n  - {port: 80, nodePort: "+port+"}\n", want)
+	}
 }
 
 func check(t *testing.T, text, want string) {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"net/netip"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -31,6 +32,10 @@ func TestRejectionsHaveKubeletText(t *testing.T) {
 	const noAppArmor = "AppArmor: Cannot enforce AppArmor: AppArmor is not enabled on the host"
 	all := Policy{Sysctls: plain, AppArmor: true}
 	none := Policy{Sysctls: plain}
+	services := Policy{Services: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/16")}}
+	hostIP := func(ip string) v1.Pod {
+		return v1.Pod{Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Ports: []v1.ContainerPort{{HostPort: 80, HostIP: ip}}}}}}
+	}
 	tests := []struct {
 		name         string
 		on           Policy
@@ -52,6 +57,10 @@ func TestRejectionsHaveKubeletText(t *testing.T) {
 		{"AppArmor of an init container", none, false, v1.Pod{Spec: v1.PodSpec{InitContainers: ofContainer(v1.AppArmorProfileTypeRuntimeDefault)}}, noAppArmor},
 		{"no AppArmor of a container", none, false, v1.Pod{Spec: v1.PodSpec{Containers: ofContainer(v1.AppArmorProfileTypeUnconfined)}}, ""},
 		{"AppArmor by annotation", none, false, annotated("runtime/default"), noAppArmor},
+		{"hostIP of a Service", services, false, hostIP("10.96.7.7"), `HostIPForbidden: hostIP 10.96.7.7 of the container "c" is an address of Services`},
+		{"hostIP of a Service, as IPv6", services, false, hostIP("::ffff:10.96.7.7"), `HostIPForbidden: hostIP ::ffff:10.96.7.7 of the container "c" is an address of Services`},
+		{"another hostIP", services, false, hostIP("192.0.2.7"), ""},
+		{"hostIP, without Services", none, false, hostIP("10.96.7.7"), ""},
 		{"no AppArmor by annotation", none, false, annotated("unconfined"), ""},
 	}
 	for _, tt := range tests {

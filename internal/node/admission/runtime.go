@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -113,6 +114,8 @@ type Policy struct {
 	Sysctls Sysctls
 	// AppArmor: the host can confine processes with AppArmor.
 	AppArmor bool
+	// Services are the addresses of Services and of their DNS server, which no hostIP may take; none where they are not served.
+	Services []netip.Prefix
 }
 
 // ReadPolicy reads what this machine allows; unsafe are the sysctls that are
@@ -134,6 +137,14 @@ func (a Policy) Check(p *v1.Pod, rt Runtime) *Error {
 	}
 	if f := preempt.Forbidden(p, place(nil, rt.StrictGroups)); f != nil {
 		return &Error{Reason: f.Reason(), Message: f.Message()}
+	}
+	for c := range pod.AllContainers(p) {
+		for _, port := range c.Ports {
+			addr, err := netip.ParseAddr(port.HostIP)
+			if err == nil && !p.Spec.HostNetwork && slices.ContainsFunc(a.Services, func(in netip.Prefix) bool { return in.Contains(addr.Unmap()) }) {
+				return &Error{Reason: "HostIPForbidden", Message: fmt.Sprintf("hostIP %s of the container %q is an address of Services", port.HostIP, c.Name)}
+			}
+		}
 	}
 	if wantsAppArmor(p) && !a.AppArmor {
 		return &Error{Reason: "AppArmor", Message: "Cannot enforce AppArmor: AppArmor is not enabled on the host"}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,17 @@ func (s *Session) newServices(p host.Paths) *services.Manager {
 		return m.Close(s.Node != nil && s.Alive() > 0)
 	})
 	return m
+}
+
+// serviceAddresses are the addresses that no hostIP of a pod may take, none where the machine has its own in the range.
+func serviceAddresses(in netip.Prefix, own []string) []netip.Prefix {
+	if !in.IsValid() || slices.ContainsFunc(own, func(ip string) bool {
+		addr, err := netip.ParseAddr(ip)
+		return err == nil && in.Contains(addr)
+	}) {
+		return nil
+	}
+	return []netip.Prefix{in, netip.MustParsePrefix(services.DNSAddress + "/32")}
 }
 
 // resolvers are the node's, without the DNS server of Services.

@@ -246,6 +246,7 @@ func (s *Session) build(ctx context.Context, p host.Paths) error {
 	if err != nil {
 		return err
 	}
+	policy.Services = serviceAddresses(s.opts.ServiceRange, s.Facts.IPs)
 	cgroups, err := OpenCgroups(ctx, s.Client, CgroupOptions{Root: s.opts.CgroupRoot, Runtime: s.locks.Runtime(), Fingerprint: s.locks.Fingerprint(), Driver: s.opts.CgroupDriver, Handler: s.runtimeHandler, RunDir: filepath.Dir(p.Locks), Log: s.opts.Log})
 	if err != nil {
 		return err
