@@ -98,6 +98,10 @@ func (r *Rules) addBase(tx *knftables.Transaction) {
 	tx.Add(&knftables.Chain{Name: chainServices})
 	tx.Add(&knftables.Rule{Chain: chainServices, Rule: "ip daddr . meta l4proto . th dport vmap @" + mapAddresses})
 	tx.Add(&knftables.Rule{Chain: chainServices, Rule: "fib daddr type local ip daddr != 127.0.0.0/8 ip daddr != " + DNSAddress + " meta l4proto . th dport vmap @" + mapNodePorts})
+	// No other rule of this machine, such as that of a pod's host port 53, translates what is sent to the DNS server.
+	to, from := "ip daddr "+DNSAddress+" meta l4proto { tcp, udp } th dport 53 notrack", "ip saddr "+DNSAddress+" meta l4proto { tcp, udp } th sport 53 notrack"
+	base("raw-prerouting", knftables.FilterType, knftables.PreroutingHook, knftables.RawPriority, to)
+	base("raw-output", knftables.FilterType, knftables.OutputHook, knftables.RawPriority, to, from)
 	base("nat-prerouting", knftables.NATType, knftables.PreroutingHook, knftables.DNATPriority, "jump "+chainServices)
 	base("nat-output", knftables.NATType, knftables.OutputHook, knftables.DNATPriority, "jump "+chainServices)
 	back := "ip saddr . ip daddr @" + setHairpin

@@ -30,6 +30,8 @@ func TestRules(t *testing.T) {
 		"ip daddr != 127.0.0.0/8 ip daddr != 169.254.20.10 meta l4proto . th dport vmap @service-nodeports",
 		"hairpin { 10.0.0.1 . 10.0.0.1 }",
 		"filter-forward ip daddr 10.96.0.0/16 reject",
+		"raw-prerouting ip daddr 169.254.20.10 meta l4proto { tcp, udp } th dport 53 notrack",
+		"raw-output ip saddr 169.254.20.10 meta l4proto { tcp, udp } th sport 53 notrack",
 	} {
 		if !strings.Contains(dump, want) {
 			t.Errorf("no %q in\n%s", want, dump)
