@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/desired/source"
 	"github.com/podctl/podctl/internal/lab/sim"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/pod/event"
@@ -109,6 +110,32 @@ func (w *jobWorld) expect(event string, times int) {
 
 func jobText(name, spec, script string) string {
 	return fmt.Sprintf("apiVersion: batch/v1\nkind: Job\nmetadata: {name: %s}\nspec:\n  %s\n  template: {spec: {restartPolicy: Never, terminationGracePeriodSeconds: 1, containers: [{name: c, image: i, command: [sh, -c, '%s']}]}}\n", name, spec, script)
+}
+
+// TestSuspendInAChangedFileSuspendsTheJob: the file is admitted again, as the agent does.
+func TestSuspendInAChangedFileSuspendsTheJob(t *testing.T) {
+	inJobWorld(t, func(t *testing.T, w *jobWorld) {
+		s, kill := w.process("")
+		a := source.NewAdmitter()
+		read := func(text string) {
+			set, err := manifest.Parse(t.Context(), "m.yaml", []byte(text), manifest.LoadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.SetSource("m", source.Update{Pods: set.Pods, Objects: set.Objects})
+			a.AdmitAll(false, true)
+			pods, objects, _ := a.Admitted("m")
+			s.Set("m", pods, objects)
+			time.Sleep(10 * time.Second)
+		}
+		read(jobText("work", "completions: 1", "sleep 300"))
+		read(jobText("work", "suspend: true\n  completions: 1", "sleep 300"))
+		w.expect("Job Suspended", 1)
+		read(jobText("work", "suspend: false\n  completions: 1", "sleep 300"))
+		w.expect("Job Resumed", 1)
+		w.expect("Starting", 2)
+		kill()
+	})
 }
 
 // A process that is killed in the middle of a Job leaves it to the next one: no pod runs twice, and a Job that is
