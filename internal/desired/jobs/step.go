@@ -77,9 +77,14 @@ func (s *step) reportJob(j *Job, warning bool, reason, format string, args ...an
 	s.report(warning, "Job", j.Name, j.UID, reason, fmt.Sprintf(format, args...))
 }
 
+// seen returns the pod as the node sees it, not another one that has its UID.
 func (s *step) seen(j *Job, p *Pod) (Seen, bool) {
-	seen, ok := s.in.Seen[j.id(*p).UID()]
-	return seen, ok
+	id := j.id(*p)
+	seen, ok := s.in.Seen[id.UID()]
+	if !ok || seen.Namespace != s.r.Namespace || seen.Name != id.Name(s.r.Namespace) {
+		return Seen{}, false
+	}
+	return seen, true
 }
 
 // forgetGone drops the pods that were terminated and of which nothing is left, and then the Jobs.

@@ -91,14 +91,13 @@ func (w *world) do(command []string) string {
 	case "step":
 	case "run": // all pods that are desired
 		for i := range w.record.Jobs {
-			for uid := range w.record.Jobs[i].Desired() {
+			for uid, id := range w.record.Jobs[i].Desired() {
 				if _, ok := w.seen[uid]; !ok {
-					w.seen[uid] = Seen{Status: v1.PodStatus{Phase: v1.PodRunning}}
+					w.see(id, Seen{Status: v1.PodStatus{Phase: v1.PodRunning}})
 				}
 			}
 		}
 	case "end", "restarts": // pod, exit code or restarts
-		uid := w.uid(number(1))
 		s := Seen{Ended: true, Status: v1.PodStatus{Phase: v1.PodSucceeded, ContainerStatuses: []v1.ContainerStatus{{
 			Name: "c", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ExitCode: int32(number(2)), FinishedAt: metav1.NewTime(w.now)}},
 		}}}}
@@ -108,9 +107,13 @@ func (w *world) do(command []string) string {
 		if command[0] == "restarts" {
 			s = Seen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{RestartCount: int32(number(2))}}}}
 		}
-		w.seen[uid] = s
+		w.see(w.pod(number(1)), s)
 	case "rm":
-		w.seen[w.uid(number(1))] = Seen{Removed: true}
+		w.see(w.pod(number(1)), Seen{Removed: true})
+	case "other": // a pod with the UID of the Job's pod of a number, made or not, has succeeded
+		j := &w.record.Jobs[0]
+		id := j.id(Pod{Number: number(1)})
+		w.seen[id.UID()] = Seen{Namespace: "mallory", Name: "other", Ended: true, Status: v1.PodStatus{Phase: v1.PodSucceeded}}
 	case "gone": // what is not desired
 		for i := range w.record.Jobs {
 			j := &w.record.Jobs[i]
@@ -154,19 +157,25 @@ func (w *world) do(command []string) string {
 	return w.step()
 }
 
-// uid returns that of a pod by its number among those of all Jobs.
-func (w *world) uid(n int) types.UID {
+// see has the node see a pod.
+func (w *world) see(id manifest.JobPod, s Seen) {
+	s.Namespace, s.Name = w.record.Namespace, id.Name(w.record.Namespace)
+	w.seen[id.UID()] = s
+}
+
+// pod returns a pod by its number among those of all Jobs.
+func (w *world) pod(n int) manifest.JobPod {
 	for i := range w.record.Jobs {
 		j := &w.record.Jobs[i]
 		for _, p := range j.Pods {
 			if n == 0 {
-				return j.id(p).UID()
+				return j.id(p)
 			}
 			n--
 		}
 	}
 	w.t.Fatal("no such pod")
-	return ""
+	return manifest.JobPod{}
 }
 
 func (w *world) step() string {
