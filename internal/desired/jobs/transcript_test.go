@@ -129,6 +129,11 @@ func (w *world) do(command []string) string {
 			w.t.Fatal(err)
 		}
 		w.now = w.now.Add(d)
+	case "jobs": // so many times of the schedule come, one by one
+		for range number(1) {
+			w.now = w.wake
+			w.step()
+		}
 	case "due":
 		w.now = w.wake
 	case "suspend":
@@ -178,6 +183,9 @@ func (w *world) pod(n int) manifest.JobPod {
 	return manifest.JobPod{}
 }
 
+// maxShown is how many jobs a transcript shows.
+const maxShown = 5
+
 func (w *world) step() string {
 	in := Input{Now: w.now, Seen: w.seen, Settled: true}
 	if w.want {
@@ -199,6 +207,10 @@ func (w *world) step() string {
 		fmt.Fprintf(&b, "%s%s %s: %s: %s\n", warning, ev.Kind, ev.Name, ev.Reason, ev.Message)
 	}
 	for i := range w.record.Jobs {
+		if i == maxShown {
+			fmt.Fprintf(&b, "  and %d more\n", len(w.record.Jobs)-i)
+			break
+		}
 		b.WriteString(describe(&w.record.Jobs[i]))
 	}
 	if !w.wake.IsZero() {
