@@ -31,7 +31,7 @@ type Record struct {
 type Job struct {
 	Name     string
 	UID      types.UID
-	Document json.RawMessage
+	Document json.RawMessage `json:",omitempty"`
 	Spec     batchv1.JobSpec
 	Status   batchv1.JobStatus
 	// Completed and FailedIndexes are those of an Indexed Job.

@@ -146,12 +146,11 @@ func (w *world) do(command []string) string {
 		n := int32(number(1))
 		spec.Completions, spec.Parallelism = &n, &n
 	case "restart": // another process reads the file
-		content, err := json.Marshal(w.record)
+		content, err := encode(w.record)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.record = Record{}
-		if err := json.Unmarshal(content, &w.record); err != nil {
+		if w.record, err = decode(content, Record{}); err != nil {
 			w.t.Fatal(err)
 		}
 	case "remove":

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -20,6 +21,7 @@ import (
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -41,6 +43,8 @@ type jobRunner struct {
 	leftRead bool
 	// refused has the last error of each Job that cannot run: it is reported once.
 	refused map[string]string
+	// tooLarge are the Jobs whose Record is too large to be read.
+	tooLarge map[string]*manifest.Job
 }
 
 // jobSource is what a source desires.
@@ -55,7 +59,7 @@ type jobSource struct {
 func newJobRunner(s *Session, p host.Paths) *jobRunner {
 	r := &jobRunner{
 		session: s, store: jobs.Store{Dir: filepath.Join(p.Root, "jobs", filepath.Base(s.locks.Dir())), Instance: s.opts.Instance},
-		wake: make(chan struct{}, 1), sources: map[string]*jobSource{}, open: map[string]*jobs.Open{}, made: map[types.UID]node.Desired{}, refused: map[string]string{},
+		wake: make(chan struct{}, 1), sources: map[string]*jobSource{}, open: map[string]*jobs.Open{}, made: map[types.UID]node.Desired{}, refused: map[string]string{}, tooLarge: map[string]*manifest.Job{},
 	}
 	s.onClose(func() error { return r.close(false) })
 	return r
@@ -175,6 +179,9 @@ func (r *jobRunner) wanted() (wanted map[string]*manifest.Pod, partial bool) {
 		r.leftRead = true
 		r.openLeft(wanted)
 	}
+	if !partial {
+		r.removeTooLarge(wanted)
+	}
 	return wanted, partial
 }
 
@@ -185,16 +192,43 @@ func (r *jobRunner) openLeft(wanted map[string]*manifest.Pod) {
 		if key := jobs.Key(j); wanted[key] == nil && r.open[key] == nil {
 			if o, err := r.store.Open(j); err == nil {
 				r.open[key] = o
+			} else {
+				r.noteTooLarge(key, j, err)
 			}
 		}
 	}
 }
+
+func (r *jobRunner) noteTooLarge(key string, j *manifest.Job, err error) {
+	if _, ok := errors.AsType[*bounded.TooLargeError](err); ok {
+		r.tooLarge[key] = j
+	}
+}
+
+// removeTooLarge removes the Records that are too large to be read of Jobs whose manifests are gone: no Step can
+// end them. The node stops their pods, which no source desires.
+func (r *jobRunner) removeTooLarge(wanted map[string]*manifest.Pod) {
+	for key, j := range r.tooLarge {
+		if wanted[key] != nil {
+			continue
+		}
+		delete(r.tooLarge, key)
+		delete(r.refused, key)
+		if removed, err := r.store.RemoveTooLarge(j); removed {
+			r.accept(key, j, cmp.Or(err, errTooLarge))
+		}
+	}
+}
+
+var errTooLarge = errors.New("what was known of it was too large to be read, and is removed because its manifest is gone")
 
 // openRecord opens the Record of a Job, or reports why it does not run.
 func (r *jobRunner) openRecord(key string, template *manifest.Pod) bool {
 	o, err := r.store.Open(template.Job)
 	if err == nil {
 		r.open[key] = o
+	} else {
+		r.noteTooLarge(key, template.Job, err)
 	}
 	return r.accept(key, template.Job, err)
 }

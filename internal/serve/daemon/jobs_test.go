@@ -252,6 +252,48 @@ func TestJobThatCannotBeRecordedWaits(t *testing.T) {
 	})
 }
 
+// A Record that is too large to be read keeps its Job from running, and goes with its manifest, which may be gone
+// before the process starts.
+func TestRecordThatIsTooLargeGoesWithItsManifest(t *testing.T) {
+	inJobWorld(t, func(t *testing.T, w *jobWorld) {
+		text := jobText("work", "completions: 1", "sleep 10")
+		enlarge := func() {
+			files, err := filepath.Glob(filepath.Join(w.dir, "*", "jobs", "*", "*", "job.json"))
+			if len(files) != 1 || err != nil {
+				t.Fatal(files, err)
+			}
+			if err := os.Truncate(files[0], 1<<30); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const removed = "Job FailedJob what was known of it was too large to be read"
+		_, kill := w.process(text)
+		time.Sleep(5 * time.Second)
+		kill()
+		enlarge()
+		s, kill := w.process(text)
+		time.Sleep(time.Minute)
+		w.expect("Starting", 1)
+		w.expect("Job FailedJob read what is known of the Job", 1)
+		w.set(s, "")
+		time.Sleep(time.Minute)
+		w.expect(removed, 1)
+		w.set(s, text)
+		time.Sleep(time.Minute)
+		w.expect("Starting", 2)
+		w.expect("Job Completed", 1)
+		kill()
+		enlarge()
+		s, kill = w.process("")
+		time.Sleep(time.Minute)
+		w.expect(removed, 2)
+		if len(s.Pods()) != 0 {
+			t.Errorf("%d pods are left", len(s.Pods()))
+		}
+		kill()
+	})
+}
+
 // Failures are counted across processes, and the back-off goes on.
 func TestFailuresAreCountedAcrossProcesses(t *testing.T) {
 	inJobWorld(t, func(t *testing.T, w *jobWorld) {
