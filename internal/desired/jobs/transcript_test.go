@@ -285,6 +285,53 @@ func TestMadePodsAreWhatTheirControllerMakes(t *testing.T) {
 	}
 }
 
+// Of the failed pods of an index that runs again the last one stays beyond the last 100, with the count of failures.
+func TestLastFailedPodOfAnIndexStays(t *testing.T) {
+	w := newWorld(t, `{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {completions: 3, parallelism: 3, completionMode: Indexed, backoffLimitPerIndex: 1000,
+  template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}`)
+	end := func(index int, phase v1.PodPhase) {
+		for uid, id := range w.record.Jobs[0].Desired() {
+			if _, ended := w.seen[uid]; !ended && *id.Index == index {
+				w.see(id, Seen{Ended: true, Status: v1.PodStatus{Phase: phase}})
+			}
+		}
+		w.step()
+		w.do([]string{"after", "1h"}) // its back-off
+		w.do([]string{"gone"})
+	}
+	w.step()
+	end(1, v1.PodFailed)
+	end(2, v1.PodFailed)
+	end(2, v1.PodSucceeded)
+	const failures = 120
+	for range failures {
+		end(0, v1.PodFailed)
+	}
+	j := &w.record.Jobs[0]
+	ended, active := map[int]int{}, map[int]Pod{}
+	for _, p := range j.Pods {
+		if p.isActive() {
+			active[*p.Index] = p
+		} else if !p.Deleting {
+			ended[*p.Index]++
+		}
+	}
+	if want := map[int]int{0: maxEnded, 1: 1}; !maps.Equal(ended, want) {
+		t.Errorf("ended pods of each index: %v, want %v", ended, want)
+	}
+	if len(active) != 2 || active[0].Failures != failures || active[1].Failures != 1 {
+		t.Errorf("active pods: %+v", active)
+	}
+	w.do([]string{"suspend", "true"}) // those that run are forgotten
+	w.do([]string{"gone"})
+	w.do([]string{"suspend", "false"})
+	for _, p := range w.record.Jobs[0].active() {
+		if want := map[int]int32{0: failures, 1: 1}[*p.Index]; p.Failures != want {
+			t.Errorf("index %d begins again after %d failures, want %d", *p.Index, p.Failures, want)
+		}
+	}
+}
+
 // TestAroundTimesOfASchedule compares with what a search step by step finds.
 func TestAroundTimesOfASchedule(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
