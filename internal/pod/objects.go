@@ -95,6 +95,39 @@ func (o *Objects) RuntimeHandler(class string) string {
 	return o.RuntimeClasses[types.NamespacedName{Name: class}].Handler
 }
 
+// Remove removes the object of a kind and name, and reports whether there was one.
+func (o *Objects) Remove(kind string, name types.NamespacedName) bool {
+	switch kind {
+	case "ConfigMap":
+		return remove(o.ConfigMaps, name)
+	case "Secret":
+		return remove(o.Secrets, name)
+	case "PersistentVolumeClaim":
+		return remove(o.Claims, name)
+	case "PersistentVolume":
+		return remove(o.Volumes, name)
+	case "StorageClass":
+		return remove(o.StorageClasses, name)
+	case "PriorityClass":
+		return remove(o.PriorityClasses, name)
+	case "RuntimeClass":
+		return remove(o.RuntimeClasses, name)
+	case "ServiceAccount":
+		return remove(o.ServiceAccounts, name)
+	case "Service":
+		return remove(o.Services, name)
+	case "EndpointSlice":
+		return remove(o.EndpointSlices, name)
+	}
+	return false
+}
+
+func remove[T any](from map[types.NamespacedName]T, name types.NamespacedName) bool {
+	_, there := from[name]
+	delete(from, name)
+	return there
+}
+
 // Merge returns the union of all, with the claims bound to the volumes. If two objects have the
 // same kind and name, it keeps the first.
 func Merge(all ...*Objects) *Objects {

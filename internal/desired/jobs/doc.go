@@ -15,5 +15,6 @@
 //
 // Answers to pkg/controller/job, pkg/controller/cronjob and pkg/controller/ttlafterfinished. Differs from
 // them in: a Job whose spec may not change is replaced when it does; names of pods are computed; of the
-// pods that have ended the last 100 stay; at most 500 pods of a Job run at a time.
+// pods that have ended the last 100 stay, and the last failed one of each index that has a limit of its own and
+// runs again; at most 500 pods of a Job run at a time, and at most 100 jobs of a CronJob.
 package jobs

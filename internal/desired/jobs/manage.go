@@ -219,9 +219,12 @@ func (s *step) createIndexed(j *Job, missing int) {
 	}
 }
 
+// create makes a pod. A number is passed over if the node has a pod of its UID that the Job did not make.
 func (s *step) create(j *Job, p Pod) {
-	p.Number = j.Made
-	j.Made++
+	for taken := true; taken; j.Made++ {
+		p.Number = j.Made
+		_, taken = s.in.Seen[j.id(p).UID()]
+	}
 	j.Pods = append(j.Pods, p)
 	s.reportJob(j, false, event.SuccessfulCreate, "Created pod: %s", j.id(p).Name(s.r.Namespace))
 }

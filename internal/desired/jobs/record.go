@@ -31,7 +31,7 @@ type Record struct {
 type Job struct {
 	Name     string
 	UID      types.UID
-	Document json.RawMessage
+	Document json.RawMessage `json:",omitempty"`
 	Spec     batchv1.JobSpec
 	Status   batchv1.JobStatus
 	// Completed and FailedIndexes are those of an Indexed Job.
@@ -127,7 +127,9 @@ func (r Record) clone() Record {
 
 // Seen is one pod as the node sees it.
 type Seen struct {
-	Status v1.PodStatus
+	// Namespace and Name are the pod's: a manifest may give any pod the UID of a Job's pod.
+	Namespace, Name string
+	Status          v1.PodStatus
 	// Ended: its phase is final, and nothing of it runs. Removed: podctl rm removed it.
 	Ended, Removed bool
 }

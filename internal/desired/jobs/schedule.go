@@ -49,6 +49,9 @@ func around(schedule cron.Schedule, since, now time.Time) (last, next time.Time)
 	}
 }
 
+// maxUnended is how many jobs of a CronJob may have pods to come or left: at so many none is started.
+const maxUnended = 100
+
 // startScheduled starts the job that is due (syncCronJob in pkg/controller/cronjob/cronjob_controllerv2.go).
 // Without one that is due nothing of the past is made up for but the last time that was missed.
 func (s *step) startScheduled(want *manifest.Job) {
@@ -96,6 +99,10 @@ func (s *step) startAt(want *manifest.Job, schedule cron.Schedule, since, at tim
 	if slices.ContainsFunc(s.r.Jobs, func(j Job) bool { return j.Name == name }) {
 		return
 	}
+	if s.unended() >= maxUnended {
+		s.skip(at, true, event.JobAlreadyActive, "Not starting job because %d jobs have not ended", maxUnended)
+		return
+	}
 	for i := range s.r.Jobs {
 		j := &s.r.Jobs[i]
 		if j.Deleted || j.Finished() != nil {
@@ -121,6 +128,16 @@ func (s *step) startAt(want *manifest.Job, schedule cron.Schedule, since, at tim
 	s.r.LastSchedule = at
 	s.r.Jobs = append(s.r.Jobs, newJob(name, want.RunUID(name), s.in.Want))
 	s.reportCron(false, event.SuccessfulCreate, "Created job %s", name)
+}
+
+// unended counts the jobs that run, or that are deleted and still have pods.
+func (s *step) unended() (n int) {
+	for i := range s.r.Jobs {
+		if j := &s.r.Jobs[i]; j.Deleted || j.Finished() == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // skip reports once why no job is started for a time.

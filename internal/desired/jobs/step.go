@@ -77,9 +77,14 @@ func (s *step) reportJob(j *Job, warning bool, reason, format string, args ...an
 	s.report(warning, "Job", j.Name, j.UID, reason, fmt.Sprintf(format, args...))
 }
 
+// seen returns the pod as the node sees it, not another one that has its UID.
 func (s *step) seen(j *Job, p *Pod) (Seen, bool) {
-	seen, ok := s.in.Seen[j.id(*p).UID()]
-	return seen, ok
+	id := j.id(*p)
+	seen, ok := s.in.Seen[id.UID()]
+	if !ok || seen.Namespace != s.r.Namespace || seen.Name != id.Name(s.r.Namespace) {
+		return Seen{}, false
+	}
+	return seen, true
 }
 
 // forgetGone drops the pods that were terminated and of which nothing is left, and then the Jobs.
@@ -240,16 +245,22 @@ func (s *step) finish(j *Job, target batchv1.JobCondition) {
 // maxEnded is how many pods of a Job stay that have ended.
 const maxEnded = 100
 
-// trimEnded deletes the oldest pods that have ended. A failed one that an index begins again after stays.
+// trimEnded deletes the oldest pods that have ended. The newest failed one of an index that runs again stays: it has
+// the count of its failures.
 func (s *step) trimEnded(j *Job) {
-	ended := 0
+	ended, kept := 0, map[int]bool{}
 	for i := len(j.Pods) - 1; i >= 0; i-- {
 		p := &j.Pods[i]
 		if p.Phase == "" || p.Deleting {
 			continue
 		}
-		if ended++; ended > maxEnded && (p.Phase == v1.PodSucceeded || j.Spec.BackoffLimitPerIndex == nil) {
-			p.Deleting = true
+		ended++
+		if j.Spec.BackoffLimitPerIndex != nil && p.Phase != v1.PodSucceeded && !kept[*p.Index] {
+			kept[*p.Index] = true
+			if !j.Completed.has(*p.Index) && !j.FailedIndexes.has(*p.Index) {
+				continue
+			}
 		}
+		p.Deleting = ended > maxEnded
 	}
 }

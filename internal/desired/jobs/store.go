@@ -3,12 +3,12 @@ package jobs
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
@@ -27,8 +27,9 @@ type Store struct {
 type Open struct {
 	Record
 	dir string
-	// content is that of the file.
+	// content is that of the file; saved: it is of the Record.
 	content []byte
+	saved   bool
 	unlock  func()
 }
 
@@ -46,6 +47,38 @@ func Key(j *manifest.Job) string { return j.Kind + "_" + j.Namespace + "_" + j.N
 // Open opens the Record of a Job or CronJob, an empty one if there is none. The error is that another
 // process has it, or that it cannot be read: then nothing of the Job may run.
 func (s Store) Open(j *manifest.Job) (*Open, error) {
+	o, err := s.lock(j)
+	if err != nil {
+		return nil, err
+	}
+	if o.content, err = bounded.ReadNoFollow(filepath.Join(o.dir, fileName), maxFile); err == nil {
+		o.Record, err = decode(o.content, o.Record)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.unlock()
+		return nil, fmt.Errorf("read what is known of the %s: %w", j.Kind, err)
+	}
+	o.Instance = s.Instance
+	return o, nil
+}
+
+// RemoveTooLarge removes the Record of a Job whose manifest is gone if it is too large to be read, and reports
+// whether it was.
+func (s Store) RemoveTooLarge(j *manifest.Job) (bool, error) {
+	o, err := s.lock(j)
+	if err != nil {
+		return false, err
+	}
+	info, err := os.Lstat(filepath.Join(o.dir, fileName))
+	if err != nil || info.Size() <= maxFile {
+		o.unlock()
+		return false, nil // what can be read is removed when its pods are gone
+	}
+	return true, o.Remove()
+}
+
+// lock locks the directory of a Record, which it makes if there is none.
+func (s Store) lock(j *manifest.Job) (*Open, error) {
 	o := &Open{Record: Record{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name}, dir: filepath.Join(s.Dir, Key(j))}
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
@@ -62,25 +95,21 @@ func (s Store) Open(j *manifest.Job) (*Open, error) {
 		case err != nil:
 			return nil, err
 		}
-		break
+		return o, nil
 	}
-	var err error
-	if o.content, err = bounded.ReadNoFollow(filepath.Join(o.dir, fileName), maxFile); err == nil {
-		err = json.Unmarshal(o.content, &o.Record)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		o.unlock()
-		return nil, fmt.Errorf("read what is known of the %s: %w", j.Kind, err)
-	}
-	o.Instance = s.Instance
-	return o, nil
 }
 
 // Save makes a Record the one that counts, and that the next process finds. After an error the one before does.
 func (o *Open) Save(r Record) error {
-	content, err := json.Marshal(r)
+	if o.saved && reflect.DeepEqual(o.Record, r) {
+		return nil
+	}
+	content, err := encode(r)
 	if err != nil {
 		return err
+	}
+	if len(content) > maxFile {
+		return fmt.Errorf("write what is known of the %s: it has %d bytes, of which no more than %d can be read", r.Kind, len(content), maxFile)
 	}
 	if !bytes.Equal(content, o.content) {
 		if err := errors.Join(atomicfile.Write(filepath.Join(o.dir, fileName), content, 0o600), atomicfile.SyncDir(o.dir)); err != nil {
@@ -88,7 +117,7 @@ func (o *Open) Save(r Record) error {
 		}
 		o.content = content
 	}
-	o.Record = r
+	o.Record, o.saved = r, true
 	return nil
 }
 
@@ -105,9 +134,7 @@ func (o *Open) Close() { o.unlock() }
 func (s Store) Left() (all []*manifest.Job) {
 	files, _ := filepath.Glob(filepath.Join(s.Dir, "*", fileName)) // the pattern is good
 	for _, file := range files {
-		var r Record
-		content, err := bounded.ReadNoFollow(file, maxFile)
-		if err == nil && json.Unmarshal(content, &r) == nil && r.Instance == s.Instance {
+		if r, err := readHead(file); err == nil && r.Instance == s.Instance {
 			all = append(all, &manifest.Job{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
 		}
 	}

@@ -91,14 +91,13 @@ func (w *world) do(command []string) string {
 	case "step":
 	case "run": // all pods that are desired
 		for i := range w.record.Jobs {
-			for uid := range w.record.Jobs[i].Desired() {
+			for uid, id := range w.record.Jobs[i].Desired() {
 				if _, ok := w.seen[uid]; !ok {
-					w.seen[uid] = Seen{Status: v1.PodStatus{Phase: v1.PodRunning}}
+					w.see(id, Seen{Status: v1.PodStatus{Phase: v1.PodRunning}})
 				}
 			}
 		}
 	case "end", "restarts": // pod, exit code or restarts
-		uid := w.uid(number(1))
 		s := Seen{Ended: true, Status: v1.PodStatus{Phase: v1.PodSucceeded, ContainerStatuses: []v1.ContainerStatus{{
 			Name: "c", State: v1.ContainerState{Terminated: &v1.ContainerStateTerminated{ExitCode: int32(number(2)), FinishedAt: metav1.NewTime(w.now)}},
 		}}}}
@@ -108,9 +107,13 @@ func (w *world) do(command []string) string {
 		if command[0] == "restarts" {
 			s = Seen{Status: v1.PodStatus{Phase: v1.PodRunning, ContainerStatuses: []v1.ContainerStatus{{RestartCount: int32(number(2))}}}}
 		}
-		w.seen[uid] = s
+		w.see(w.pod(number(1)), s)
 	case "rm":
-		w.seen[w.uid(number(1))] = Seen{Removed: true}
+		w.see(w.pod(number(1)), Seen{Removed: true})
+	case "other": // a pod with the UID of the Job's pod of a number, made or not, has succeeded
+		j := &w.record.Jobs[0]
+		id := j.id(Pod{Number: number(1)})
+		w.seen[id.UID()] = Seen{Namespace: "mallory", Name: "other", Ended: true, Status: v1.PodStatus{Phase: v1.PodSucceeded}}
 	case "gone": // what is not desired
 		for i := range w.record.Jobs {
 			j := &w.record.Jobs[i]
@@ -126,6 +129,11 @@ func (w *world) do(command []string) string {
 			w.t.Fatal(err)
 		}
 		w.now = w.now.Add(d)
+	case "jobs": // so many times of the schedule come, one by one
+		for range number(1) {
+			w.now = w.wake
+			w.step()
+		}
 	case "due":
 		w.now = w.wake
 	case "suspend":
@@ -138,12 +146,11 @@ func (w *world) do(command []string) string {
 		n := int32(number(1))
 		spec.Completions, spec.Parallelism = &n, &n
 	case "restart": // another process reads the file
-		content, err := json.Marshal(w.record)
+		content, err := encode(w.record)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		w.record = Record{}
-		if err := json.Unmarshal(content, &w.record); err != nil {
+		if w.record, err = decode(content, Record{}); err != nil {
 			w.t.Fatal(err)
 		}
 	case "remove":
@@ -154,20 +161,29 @@ func (w *world) do(command []string) string {
 	return w.step()
 }
 
-// uid returns that of a pod by its number among those of all Jobs.
-func (w *world) uid(n int) types.UID {
+// see has the node see a pod.
+func (w *world) see(id manifest.JobPod, s Seen) {
+	s.Namespace, s.Name = w.record.Namespace, id.Name(w.record.Namespace)
+	w.seen[id.UID()] = s
+}
+
+// pod returns a pod by its number among those of all Jobs.
+func (w *world) pod(n int) manifest.JobPod {
 	for i := range w.record.Jobs {
 		j := &w.record.Jobs[i]
 		for _, p := range j.Pods {
 			if n == 0 {
-				return j.id(p).UID()
+				return j.id(p)
 			}
 			n--
 		}
 	}
 	w.t.Fatal("no such pod")
-	return ""
+	return manifest.JobPod{}
 }
+
+// maxShown is how many jobs a transcript shows.
+const maxShown = 5
 
 func (w *world) step() string {
 	in := Input{Now: w.now, Seen: w.seen, Settled: true}
@@ -190,6 +206,10 @@ func (w *world) step() string {
 		fmt.Fprintf(&b, "%s%s %s: %s: %s\n", warning, ev.Kind, ev.Name, ev.Reason, ev.Message)
 	}
 	for i := range w.record.Jobs {
+		if i == maxShown {
+			fmt.Fprintf(&b, "  and %d more\n", len(w.record.Jobs)-i)
+			break
+		}
 		b.WriteString(describe(&w.record.Jobs[i]))
 	}
 	if !w.wake.IsZero() {
@@ -262,6 +282,53 @@ func TestMadePodsAreWhatTheirControllerMakes(t *testing.T) {
 	env := p.Spec.Containers[0].Env
 	if len(env) != 2 || env[1].Name != "JOB_COMPLETION_INDEX" || env[1].ValueFrom.FieldRef.FieldPath != "metadata.labels['batch.kubernetes.io/job-completion-index']" {
 		t.Errorf("env %+v", env)
+	}
+}
+
+// Of the failed pods of an index that runs again the last one stays beyond the last 100, with the count of failures.
+func TestLastFailedPodOfAnIndexStays(t *testing.T) {
+	w := newWorld(t, `{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {completions: 3, parallelism: 3, completionMode: Indexed, backoffLimitPerIndex: 1000,
+  template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}`)
+	end := func(index int, phase v1.PodPhase) {
+		for uid, id := range w.record.Jobs[0].Desired() {
+			if _, ended := w.seen[uid]; !ended && *id.Index == index {
+				w.see(id, Seen{Ended: true, Status: v1.PodStatus{Phase: phase}})
+			}
+		}
+		w.step()
+		w.do([]string{"after", "1h"}) // its back-off
+		w.do([]string{"gone"})
+	}
+	w.step()
+	end(1, v1.PodFailed)
+	end(2, v1.PodFailed)
+	end(2, v1.PodSucceeded)
+	const failures = 120
+	for range failures {
+		end(0, v1.PodFailed)
+	}
+	j := &w.record.Jobs[0]
+	ended, active := map[int]int{}, map[int]Pod{}
+	for _, p := range j.Pods {
+		if p.isActive() {
+			active[*p.Index] = p
+		} else if !p.Deleting {
+			ended[*p.Index]++
+		}
+	}
+	if want := map[int]int{0: maxEnded, 1: 1}; !maps.Equal(ended, want) {
+		t.Errorf("ended pods of each index: %v, want %v", ended, want)
+	}
+	if len(active) != 2 || active[0].Failures != failures || active[1].Failures != 1 {
+		t.Errorf("active pods: %+v", active)
+	}
+	w.do([]string{"suspend", "true"}) // those that run are forgotten
+	w.do([]string{"gone"})
+	w.do([]string{"suspend", "false"})
+	for _, p := range w.record.Jobs[0].active() {
+		if want := map[int]int32{0: failures, 1: 1}[*p.Index]; p.Failures != want {
+			t.Errorf("index %d begins again after %d failures, want %d", *p.Index, p.Failures, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podctl/podctl/internal/desired/manifest"
@@ -72,7 +73,7 @@ func (a *Admitter) AdmitAll(strict, complete bool) []Notice {
 				}
 				said[text] = true
 			}
-			if before := a.admitted[p.UID]; deny || before != nil && string(before.Document) == string(admitted.Document) {
+			if before := a.admitted[p.UID]; deny || before != nil && runsAlike(before, admitted) {
 				admitted = before // nil if it never was admitted
 			}
 			if denied = denied || deny; admitted != nil {
@@ -87,6 +88,12 @@ func (a *Admitter) AdmitAll(strict, complete bool) []Notice {
 		a.reported = said
 	}
 	return notices
+}
+
+// runsAlike reports whether two pods of one UID are the same to the node. What a Job or CronJob may change
+// while it runs is not in the Document.
+func runsAlike(a, b *manifest.Pod) bool {
+	return string(a.Document) == string(b.Document) && a.Workload == b.Workload && equality.Semantic.DeepEqual(a.Job, b.Job)
 }
 
 // TakeStale returns the names of the stale sources and marks them as not stale.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/podctl/podctl/internal/desired/manifest"
 )
 
@@ -81,6 +83,55 @@ func TestStrictAdmissionDeniesWhatIsWorthAWarning(t *testing.T) {
 		notices := a.AdmitAll(strict, true)
 		if len(notices) != 1 || len(a.sources["pods"].pods) != want || (notices[0].Level == Failed) != strict {
 			t.Errorf("strict %t: %d pods, said %v", strict, len(a.sources["pods"].pods), notices)
+		}
+	}
+}
+
+// A Job's or CronJob's own fields are not in the document of its pods.
+func TestAdmittedJobFollowsItsManifest(t *testing.T) {
+	const template = "template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}"
+	job := func(spec string) string {
+		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: work}\nspec: {" + spec + ", " + template + "}\n"
+	}
+	cron := func(spec string) string {
+		return "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: tick}\nspec: {" + spec + ", jobTemplate: {spec: {backoffLimit: 1, " + template + "}}}\n"
+	}
+	for _, c := range []struct{ name, before, after string }{
+		{"suspend", job("suspend: false"), job("suspend: true")},
+		{"parallelism", job("parallelism: 1"), job("parallelism: 2")},
+		{"activeDeadlineSeconds", job("activeDeadlineSeconds: 1"), job("activeDeadlineSeconds: 2")},
+		{"backoffLimit", job("backoffLimit: 1"), job("backoffLimit: 2")},
+		{"schedule", cron("schedule: '* * * * *'"), cron("schedule: '1 2 3 4 5'")},
+		{"suspend of a CronJob", cron("schedule: '* * * * *', suspend: false"), cron("schedule: '* * * * *', suspend: true")},
+		{"jobTemplate", cron("schedule: '* * * * *'"), strings.Replace(cron("schedule: '* * * * *'"), "backoffLimit: 1", "backoffLimit: 2", 1)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := NewAdmitter()
+			for i, text := range []string{c.before, c.after, c.after} {
+				u := deliver(t, "m", text)
+				a.SetSource("m", u)
+				a.AdmitAll(false, true)
+				if stale := len(a.TakeStale()) > 0; stale != (i < 2) {
+					t.Errorf("read %d: stale %t", i, stale)
+				}
+				if got, want := a.sources["m"].pods[0].Job, u.Pods[0].Job; !equality.Semantic.DeepEqual(got, want) {
+					t.Errorf("read %d: admitted %+v, want %+v", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A pod that stays, and becomes one of a workload, belongs to that.
+func TestAdmittedPodFollowsItsWorkload(t *testing.T) {
+	a := NewAdmitter()
+	for _, workload := range []string{"", "Deployment/default/web"} {
+		u := deliver(t, "m", plainPod)
+		u.Pods[0].Workload = workload
+		a.SetSource("m", u)
+		a.AdmitAll(false, true)
+		if got := a.sources["m"].pods[0].Workload; got != workload {
+			t.Errorf("workload %q, want %q", got, workload)
 		}
 	}
 }

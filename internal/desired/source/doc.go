@@ -31,6 +31,7 @@
 // running pod alone, where the kubelet terminates it; a directory that
 // disappears keeps its pods, where the kubelet's empties; only names of
 // manifests are read unless AllFiles is set, where the kubelet reads every file that is not hidden;
-// of two files that name one pod the one that had it first keeps it, also after a restart.
+// of two files that name one pod the one that had it first keeps it, also after a restart; of
+// two objects of one name, until a restart.
 // (pkg/kubelet/config/file.go, file_linux.go, http.go)
 package source

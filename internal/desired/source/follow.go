@@ -85,10 +85,10 @@ type follower struct {
 	name  string
 	opts  Options
 	state State
-	// had is the file of each pod of the last delivery, by name and UID; twins
-	// are what was said of the pods that were left out.
-	had   map[string]string
-	twins []manifest.Problem
+	// had is the file of each pod of the last delivery, by name and UID, and hadObjects that of
+	// each object; twins are what was said of those that were left out.
+	had, hadObjects map[string]string
+	twins           []manifest.Problem
 }
 
 // follow reads now, at each tick and when changes settle. read's second value
@@ -194,9 +194,11 @@ func (f *follower) applyRead(ctx context.Context, r Read, first bool) {
 	if same && len(notices) == 0 {
 		return
 	}
-	pods, objects, twins := next.union(f.had, f.opts.RanManifest)
+	pods, twins := next.union(f.had, f.opts.RanManifest)
+	objects, holders, objectTwins := next.unionObjects(f.hadObjects)
+	twins = append(twins, objectTwins...)
 	notices = append(notices, newNotices(Failed, f.twins, twins)...)
-	f.had, f.twins = map[string]string{}, twins
+	f.had, f.hadObjects, f.twins = map[string]string{}, holders, twins
 	for _, p := range pods {
 		for _, key := range keysOf(p) {
 			f.had[key] = p.File

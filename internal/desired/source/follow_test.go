@@ -374,3 +374,22 @@ func TestSourceDropsParsedTrees(t *testing.T) {
 		t.Errorf("spec.containers in line %d, uses %v", line, uses)
 	}
 }
+
+// A file that comes first by name does not replace an object of a file that was read before.
+func TestFollowedObjectKeepsItsFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config := func(value string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {k: " + value + "}\n"
+	}
+	write(t, filepath.Join(dir, "b.yaml"), config("first")+"---\n"+podYAML("p", "i:1"))
+	f := follow(t, dir, hourly)
+	f.has("p i:1") // it was read
+	write(t, filepath.Join(dir, "a.yaml"), config("second"))
+	f.says("a.yaml:1: ConfigMap default/m is already defined at " + filepath.Join(dir, "b.yaml") + ":1, which takes precedence")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if got := f.last.Objects.ConfigMap("default", "m").Data["k"]; got != "first" {
+		t.Errorf("k is %q", got)
+	}
+}

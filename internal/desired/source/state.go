@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/podctl/podctl/internal/desired/manifest"
 	"github.com/podctl/podctl/internal/pod"
 )
@@ -224,7 +226,7 @@ func newNotices(level Level, before, now []manifest.Problem) []Notice {
 // with another one left out: had are those that the source desired before,
 // by name and by UID, with their file, and keep what they had. Of pods that it desires for
 // the first time, those come first that runs reports: nil reports none.
-func (s State) union(had map[string]string, runs func(*manifest.Pod) bool) (pods []*manifest.Pod, objects *pod.Objects, twins []manifest.Problem) {
+func (s State) union(had map[string]string, runs func(*manifest.Pod) bool) (pods []*manifest.Pod, twins []manifest.Problem) {
 	names := slices.Sorted(maps.Keys(s.files))
 	holder, rivals := map[string]*manifest.Pod{}, map[string]int{}
 	each := func(keep func(p *manifest.Pod, file string) bool) {
@@ -252,13 +254,11 @@ func (s State) union(had map[string]string, runs func(*manifest.Pod) bool) (pods
 		})
 	}
 	each(func(*manifest.Pod, string) bool { return true })
-	var all []*pod.Objects
 	for _, name := range names {
 		good := s.files[name].good
 		if good == nil {
 			continue
 		}
-		all = append(all, good.Objects)
 		for _, p := range good.Pods {
 			keys := keysOf(p)
 			if holder[keys[0]] == p {
@@ -275,8 +275,55 @@ func (s State) union(had map[string]string, runs func(*manifest.Pod) bool) (pods
 			})
 		}
 	}
-	return pods, pod.Merge(all...), twins
+	return pods, twins
 }
+
+// unionObjects returns the objects of all files. Of two of one kind and name it takes that of the file that had it
+// before, else of the first file by name; twins are the others. holders are the files of all objects, by keyOf.
+func (s State) unionObjects(had map[string]string) (objects *pod.Objects, holders map[string]string, twins []manifest.Problem) {
+	first := map[string]*manifest.Document{}
+	var sets []*manifest.Set
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		good := s.files[name].good
+		if good == nil {
+			continue
+		}
+		sets = append(sets, good)
+		for _, d := range good.Documents {
+			if key := keyOf(d); first[key] == nil || had[key] == name {
+				first[key] = d
+			}
+		}
+	}
+	holders = map[string]string{}
+	for key, d := range first {
+		holders[key] = d.File
+	}
+	var all []*pod.Objects
+	for _, set := range sets {
+		own := set.Objects
+		for _, d := range set.Documents {
+			winner := first[keyOf(d)]
+			if winner == d {
+				continue
+			}
+			if own == set.Objects {
+				own = pod.Merge(own)
+			}
+			if own.Remove(d.Kind, types.NamespacedName{Namespace: d.Namespace, Name: d.Name}) { // else a workload, which has pods
+				twins = append(twins, manifest.Problem{
+					File: d.File, Line: d.Line, Message: fmt.Sprintf("%s %s is already defined at %s:%d, which takes precedence", d.Kind, d.FullName(), winner.File, winner.Line),
+					Hint: "give one of them another name, or remove one file",
+				})
+			}
+		}
+		all = append(all, own)
+	}
+	return pod.Merge(all...), holders, twins
+}
+
+// keyOf returns the kind and the full name of an object, which must be unique.
+func keyOf(d *manifest.Document) string { return d.Kind + " " + d.Namespace + "/" + d.Name }
 
 // keysOf returns the pod's full name and UID, which must be unique.
 func keysOf(p *manifest.Pod) [2]string {

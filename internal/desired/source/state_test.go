@@ -29,7 +29,7 @@ func words(name string, data []byte) (*manifest.Set, error) {
 }
 
 func names(s State, had map[string]string) []string {
-	pods, _, _ := s.union(had, nil)
+	pods, _ := s.union(had, nil)
 	var all []string
 	for _, p := range pods {
 		all = append(all, string(p.UID))
@@ -103,7 +103,7 @@ func TestDuplicatePodsKeepRunningPod(t *testing.T) {
 	s, _ := State{}.Next("src", Read{Files: files("b", "x")}, words)
 	had := map[string]string{"name /x": "b", "uid x": "b"}
 	s, _ = s.Next("src", Read{Files: files("a", "x-2", "b", "x")}, words)
-	pods, _, twins := s.union(had, nil)
+	pods, twins := s.union(had, nil)
 	if len(pods) != 1 || pods[0].UID != "x" || len(twins) != 1 || twins[0].File != "a" || !strings.Contains(twins[0].Message, "b:1") {
 		t.Errorf("pods %v, twins %v", pods, twins)
 	}
@@ -121,16 +121,67 @@ func TestDuplicatePodsKeepWhatRunsAtFirstRead(t *testing.T) {
 		asked = append(asked, string(p.UID))
 		return p.UID == "x" || p.UID == "x-3"
 	}
-	pods, _, twins := s.union(nil, runs)
+	pods, twins := s.union(nil, runs)
 	if len(pods) != 2 || pods[0].UID != "y" || pods[1].UID != "x" || len(twins) != 2 || twins[0].File != "a" || !strings.Contains(twins[0].Message, "b:1") {
 		t.Errorf("pods %v, twins %v", pods, twins)
 	}
 	if slices.Contains(asked, "y") {
 		t.Errorf("asked about a pod of one file: %v", asked)
 	}
-	pods, _, _ = s.union(map[string]string{"name /x": "c", "uid x-3": "c"}, runs)
+	pods, _ = s.union(map[string]string{"name /x": "c", "uid x-3": "c"}, runs)
 	if len(pods) != 2 || pods[1].UID != "x-3" {
 		t.Errorf("the file that had it lost it: %v", pods)
+	}
+}
+
+// An object stays that of the file that had it first, whichever file is first by name, and the other is reported.
+func TestDuplicateObjectsKeepTheFirst(t *testing.T) {
+	parse := func(name string, data []byte) (*manifest.Set, error) {
+		return manifest.Parse(t.Context(), name, data, manifest.LoadOptions{})
+	}
+	text := func(app string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: b}\nspec: {selector: {app: " + app + "}, ports: [{port: 5432}]}\n" +
+			"---\napiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: b}\nstringData: {k: " + app + "}\n" +
+			"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: own-" + app + ", namespace: b}\n"
+	}
+	var s State
+	var had map[string]string
+	service, secret := types.NamespacedName{Namespace: "b", Name: "db"}, types.NamespacedName{Namespace: "b", Name: "key"}
+	for _, step := range []struct {
+		files []File
+		want  string
+		twins []string
+	}{
+		{files("b.yaml", text("first")), "first", nil},
+		{files("a.yaml", text("second"), "b.yaml", text("first")), "first", []string{
+			"a.yaml:1: Service b/db is already defined at b.yaml:1, which takes precedence",
+			"a.yaml:6: Secret b/key is already defined at b.yaml:6, which takes precedence",
+		}},
+		{files("a.yaml", text("second")), "second", nil},
+		{files("a.yaml", text("second"), "b.yaml", text("first")), "second", []string{
+			"b.yaml:1: Service b/db is already defined at a.yaml:1, which takes precedence",
+			"b.yaml:6: Secret b/key is already defined at a.yaml:6, which takes precedence",
+		}},
+	} {
+		s, _ = s.Next("src", Read{Files: step.files}, parse)
+		objects, holders, twins := s.unionObjects(had)
+		had = holders
+		if got := objects.Services[service].Spec.Selector["app"]; got != step.want {
+			t.Errorf("the Service selects %q, want %q", got, step.want)
+		}
+		if got := string(objects.Secrets[secret].Data["k"]); got != step.want {
+			t.Errorf("the Secret holds %q, want %q", got, step.want)
+		}
+		if len(objects.ConfigMaps) != len(step.files) {
+			t.Errorf("%d ConfigMaps, want one of each file", len(objects.ConfigMaps))
+		}
+		var said []string
+		for _, p := range twins {
+			said = append(said, p.String())
+		}
+		if !slices.Equal(said, step.twins) {
+			t.Errorf("said %q, want %q", said, step.twins)
+		}
 	}
 }
 

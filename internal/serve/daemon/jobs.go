@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -20,6 +21,7 @@ import (
 	"github.com/podctl/podctl/internal/node/lifecycle"
 	"github.com/podctl/podctl/internal/pod"
 	"github.com/podctl/podctl/internal/pod/event"
+	"github.com/podctl/podctl/internal/sys/bounded"
 	"github.com/podctl/podctl/internal/worker"
 )
 
@@ -34,12 +36,15 @@ type jobRunner struct {
 	stopped bool
 	sources map[string]*jobSource
 	open    map[string]*jobs.Open
-	// made are the pods of Jobs that are desired.
-	made map[types.UID]node.Desired
+	// made are the pods of Jobs that are desired, twins the pods of sources that have the UID or name of one.
+	made  map[types.UID]node.Desired
+	twins map[*manifest.Pod]bool
 	// leftRead: Records that earlier processes left were looked for.
 	leftRead bool
 	// refused has the last error of each Job that cannot run: it is reported once.
 	refused map[string]string
+	// tooLarge are the Jobs whose Record is too large to be read.
+	tooLarge map[string]*manifest.Job
 }
 
 // jobSource is what a source desires.
@@ -54,7 +59,7 @@ type jobSource struct {
 func newJobRunner(s *Session, p host.Paths) *jobRunner {
 	r := &jobRunner{
 		session: s, store: jobs.Store{Dir: filepath.Join(p.Root, "jobs", filepath.Base(s.locks.Dir())), Instance: s.opts.Instance},
-		wake: make(chan struct{}, 1), sources: map[string]*jobSource{}, open: map[string]*jobs.Open{}, made: map[types.UID]node.Desired{}, refused: map[string]string{},
+		wake: make(chan struct{}, 1), sources: map[string]*jobSource{}, open: map[string]*jobs.Open{}, made: map[types.UID]node.Desired{}, refused: map[string]string{}, tooLarge: map[string]*manifest.Job{},
 	}
 	s.onClose(func() error { return r.close(false) })
 	return r
@@ -142,10 +147,10 @@ func (r *jobRunner) sync(changed string) (next time.Time) {
 		}
 		earlier(result.Wake)
 	}
-	before := r.made
-	r.made = map[types.UID]node.Desired{}
+	ofJobs := r.makePods()
+	r.findTwins()
 	for name, s := range r.sources {
-		if pods := r.desired(s, before); name == changed || !slices.EqualFunc(pods, s.last, func(a, b node.Desired) bool { return a.Pod == b.Pod }) {
+		if pods := r.desired(s, ofJobs); name == changed || !slices.EqualFunc(pods, s.last, func(a, b node.Desired) bool { return a.Pod == b.Pod }) {
 			s.last = pods
 			if s.partial {
 				r.session.Node.SetPartly(name, pods, s.objects)
@@ -174,6 +179,9 @@ func (r *jobRunner) wanted() (wanted map[string]*manifest.Pod, partial bool) {
 		r.leftRead = true
 		r.openLeft(wanted)
 	}
+	if !partial {
+		r.removeTooLarge(wanted)
+	}
 	return wanted, partial
 }
 
@@ -184,16 +192,43 @@ func (r *jobRunner) openLeft(wanted map[string]*manifest.Pod) {
 		if key := jobs.Key(j); wanted[key] == nil && r.open[key] == nil {
 			if o, err := r.store.Open(j); err == nil {
 				r.open[key] = o
+			} else {
+				r.noteTooLarge(key, j, err)
 			}
 		}
 	}
 }
+
+func (r *jobRunner) noteTooLarge(key string, j *manifest.Job, err error) {
+	if _, ok := errors.AsType[*bounded.TooLargeError](err); ok {
+		r.tooLarge[key] = j
+	}
+}
+
+// removeTooLarge removes the Records that are too large to be read of Jobs whose manifests are gone: no Step can
+// end them. The node stops their pods, which no source desires.
+func (r *jobRunner) removeTooLarge(wanted map[string]*manifest.Pod) {
+	for key, j := range r.tooLarge {
+		if wanted[key] != nil {
+			continue
+		}
+		delete(r.tooLarge, key)
+		delete(r.refused, key)
+		if removed, err := r.store.RemoveTooLarge(j); removed {
+			r.accept(key, j, cmp.Or(err, errTooLarge))
+		}
+	}
+}
+
+var errTooLarge = errors.New("what was known of it was too large to be read, and is removed because its manifest is gone")
 
 // openRecord opens the Record of a Job, or reports why it does not run.
 func (r *jobRunner) openRecord(key string, template *manifest.Pod) bool {
 	o, err := r.store.Open(template.Job)
 	if err == nil {
 		r.open[key] = o
+	} else {
+		r.noteTooLarge(key, template.Job, err)
 	}
 	return r.accept(key, template.Job, err)
 }
@@ -229,38 +264,62 @@ func (r *jobRunner) save(key string, o *jobs.Open, record jobs.Record, want *man
 	return r.accept(key, j, o.Remove())
 }
 
-// desired returns the pods of a source: its own, and those of its Jobs.
-func (r *jobRunner) desired(s *jobSource, before map[types.UID]node.Desired) []node.Desired {
-	var all []node.Desired
-	for _, p := range s.pods {
-		all = append(all, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
-	}
-	for _, template := range s.templates {
-		o := r.open[jobs.Key(template.Job)]
-		if o == nil {
-			continue
-		}
+// makePods makes the pods of all Jobs, and returns them by the key of their Record. One that was made before is
+// the same.
+func (r *jobRunner) makePods() map[string][]node.Desired {
+	before, ofJobs := r.made, map[string][]node.Desired{}
+	r.made = map[types.UID]node.Desired{}
+	for key, o := range r.open {
 		for i := range o.Jobs {
-			all = append(all, r.podsOf(&o.Jobs[i], template.Namespace, before)...)
+			desired := o.Jobs[i].Desired()
+			for _, uid := range slices.Sorted(maps.Keys(desired)) {
+				d, ok := before[uid]
+				if !ok {
+					p, document, err := manifest.StampJobPod(o.Jobs[i].Document, desired[uid])
+					if err != nil {
+						r.session.opts.Log.Warn("make pod of Job", "job", o.Jobs[i].Name, "err", err)
+						continue
+					}
+					d = node.Desired{Pod: p, Document: document, Workload: "Job/" + o.Namespace + "/" + o.Jobs[i].Name}
+				}
+				r.made[uid] = d
+				ofJobs[key] = append(ofJobs[key], d)
+			}
 		}
 	}
-	return all
+	return ofJobs
 }
 
-func (r *jobRunner) podsOf(j *jobs.Job, namespace string, before map[types.UID]node.Desired) (all []node.Desired) {
-	desired := j.Desired()
-	for _, uid := range slices.Sorted(maps.Keys(desired)) {
-		d, ok := before[uid]
-		if !ok {
-			p, document, err := manifest.StampJobPod(j.Document, desired[uid])
-			if err != nil {
-				r.session.opts.Log.Warn("make pod of Job", "job", j.Name, "err", err)
+// findTwins finds the pods of all sources that have the UID or the name of a Job's pod, and reports each once: the
+// Job's pod takes precedence.
+func (r *jobRunner) findTwins() {
+	before, names := r.twins, map[string]bool{}
+	r.twins = map[*manifest.Pod]bool{}
+	for _, d := range r.made {
+		names[d.FullName()] = true
+	}
+	for _, s := range r.sources {
+		for _, p := range s.pods {
+			if r.made[p.UID].Pod == nil && !names[pod.FullNameOf(p.Pod)] {
 				continue
 			}
-			d = node.Desired{Pod: p, Document: document, Workload: "Job/" + namespace + "/" + j.Name}
+			if r.twins[p] = true; !before[p] {
+				r.session.opts.Log.Warn("a pod has the UID or the name of a pod of a Job, which takes precedence",
+					"pod", pod.DisplayName(p.Namespace, p.Name), "uid", p.UID, "file", p.File, "line", p.Line)
+			}
 		}
-		r.made[uid] = d
-		all = append(all, d)
+	}
+}
+
+// desired returns the pods of a source: its own, and those of its Jobs.
+func (r *jobRunner) desired(s *jobSource, ofJobs map[string][]node.Desired) (all []node.Desired) {
+	for _, p := range s.pods {
+		if !r.twins[p] {
+			all = append(all, node.Desired{Pod: p.Pod, Document: p.Document, Workload: p.Workload})
+		}
+	}
+	for _, template := range s.templates {
+		all = append(all, ofJobs[jobs.Key(template.Job)]...)
 	}
 	return all
 }
@@ -271,6 +330,7 @@ func seenPods(infos []node.Info) map[types.UID]jobs.Seen {
 	for _, i := range infos {
 		down := i.Rejected != nil || i.WorkerPhase == worker.Terminated || i.WorkerPhase == worker.Finished
 		all[i.Pod.UID] = jobs.Seen{
+			Namespace: i.Pod.Namespace, Name: i.Pod.Name,
 			Status: i.Status, Ended: down && !i.Again && pod.IsTerminal(i.Status.Phase), Removed: i.Lifecycle == lifecycle.Removed && i.Desired && !i.Again,
 		}
 	}

@@ -15,8 +15,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/podctl/podctl/internal/desired/manifest"
+	"github.com/podctl/podctl/internal/desired/source"
 	"github.com/podctl/podctl/internal/lab/sim"
+	"github.com/podctl/podctl/internal/node"
 	"github.com/podctl/podctl/internal/node/host"
 	"github.com/podctl/podctl/internal/pod/event"
 	"github.com/podctl/podctl/internal/sys/proc"
@@ -111,6 +115,86 @@ func jobText(name, spec, script string) string {
 	return fmt.Sprintf("apiVersion: batch/v1\nkind: Job\nmetadata: {name: %s}\nspec:\n  %s\n  template: {spec: {restartPolicy: Never, terminationGracePeriodSeconds: 1, containers: [{name: c, image: i, command: [sh, -c, '%s']}]}}\n", name, spec, script)
 }
 
+// TestSuspendInAChangedFileSuspendsTheJob: the file is admitted again, as the agent does.
+func TestSuspendInAChangedFileSuspendsTheJob(t *testing.T) {
+	inJobWorld(t, func(t *testing.T, w *jobWorld) {
+		s, kill := w.process("")
+		a := source.NewAdmitter()
+		read := func(text string) {
+			set, err := manifest.Parse(t.Context(), "m.yaml", []byte(text), manifest.LoadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.SetSource("m", source.Update{Pods: set.Pods, Objects: set.Objects})
+			a.AdmitAll(false, true)
+			pods, objects, _ := a.Admitted("m")
+			s.Set("m", pods, objects)
+			time.Sleep(10 * time.Second)
+		}
+		read(jobText("work", "completions: 1", "sleep 300"))
+		read(jobText("work", "suspend: true\n  completions: 1", "sleep 300"))
+		w.expect("Job Suspended", 1)
+		read(jobText("work", "suspend: false\n  completions: 1", "sleep 300"))
+		w.expect("Job Resumed", 1)
+		w.expect("Starting", 2)
+		kill()
+	})
+}
+
+// imposter is a pod that succeeds soon, with the UID of another pod.
+func imposter(namespace, name string, uid types.UID) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: %s, uid: %s}\nspec: {restartPolicy: Never, containers: [{name: c, image: i, command: [sh, -c, 'sleep 1; exit 0']}]}\n", name, namespace, uid)
+}
+
+// A pod with the UID of a pod that the Job has still to make is not taken for that.
+func TestPodWithTheUIDOfAJobsPodCompletesNothing(t *testing.T) {
+	inJobWorld(t, func(t *testing.T, w *jobWorld) {
+		text := jobText("work", "completions: 3", "sleep 30")
+		set, err := manifest.Parse(t.Context(), "m.yaml", []byte(text), manifest.LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := manifest.JobPod{Job: "work", JobUID: set.Pods[0].Job.UID, Number: 1}
+		third := manifest.JobPod{Job: "work", JobUID: set.Pods[0].Job.UID, Number: 2}
+		s, kill := w.process(text + imposter("a", "other", second.UID()) + imposter("default", third.Name("default"), third.UID()))
+		time.Sleep(50 * time.Second)
+		if j := s.Jobs()[0].Current(); j.Status.Succeeded != 1 {
+			t.Errorf("after 50s %d pods have succeeded, of which each takes 30s", j.Status.Succeeded)
+		}
+		time.Sleep(time.Minute)
+		w.expect("Starting", 3+2)
+		w.expect("Job Completed", 1)
+		kill()
+	})
+}
+
+// A pod that comes with the UID or the name of a Job's pod does not take its place.
+func TestPodOfAJobKeepsItsPlace(t *testing.T) {
+	inJobWorld(t, func(t *testing.T, w *jobWorld) {
+		text := jobText("work", "completions: 2", "sleep 60")
+		s, kill := w.process(text)
+		time.Sleep(70 * time.Second) // the second pod runs
+		var second manifest.JobPod
+		for _, second = range s.Jobs()[0].Current().Desired() {
+			if second.Number == 1 {
+				break
+			}
+		}
+		name := second.Name("default")
+		for _, other := range []string{imposter("a", "other", second.UID()), imposter("default", name, "abc"), imposter("default", name, second.UID())} {
+			w.set(s, text+other)
+			time.Sleep(10 * time.Second)
+			if all := s.Pods(); len(all) != 2 || !slices.ContainsFunc(all, func(i node.Info) bool { return i.Pod.UID == second.UID() && i.Pod.Name == name && !i.Ended() }) {
+				t.Errorf("%d pods, of which none is %s", len(all), name)
+			}
+		}
+		time.Sleep(time.Minute)
+		w.expect("Starting", 2)
+		w.expect("Job Completed", 1)
+		kill()
+	})
+}
+
 // A process that is killed in the middle of a Job leaves it to the next one: no pod runs twice, and a Job that is
 // complete stays so.
 func TestJobGoesOnInTheNextProcess(t *testing.T) {
@@ -164,6 +248,48 @@ func TestJobThatCannotBeRecordedWaits(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expect("Starting", 2)
 		w.expect("Job Completed", 1)
+		kill()
+	})
+}
+
+// A Record that is too large to be read keeps its Job from running, and goes with its manifest, which may be gone
+// before the process starts.
+func TestRecordThatIsTooLargeGoesWithItsManifest(t *testing.T) {
+	inJobWorld(t, func(t *testing.T, w *jobWorld) {
+		text := jobText("work", "completions: 1", "sleep 10")
+		enlarge := func() {
+			files, err := filepath.Glob(filepath.Join(w.dir, "*", "jobs", "*", "*", "job.json"))
+			if len(files) != 1 || err != nil {
+				t.Fatal(files, err)
+			}
+			if err := os.Truncate(files[0], 1<<30); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const removed = "Job FailedJob what was known of it was too large to be read"
+		_, kill := w.process(text)
+		time.Sleep(5 * time.Second)
+		kill()
+		enlarge()
+		s, kill := w.process(text)
+		time.Sleep(time.Minute)
+		w.expect("Starting", 1)
+		w.expect("Job FailedJob read what is known of the Job", 1)
+		w.set(s, "")
+		time.Sleep(time.Minute)
+		w.expect(removed, 1)
+		w.set(s, text)
+		time.Sleep(time.Minute)
+		w.expect("Starting", 2)
+		w.expect("Job Completed", 1)
+		kill()
+		enlarge()
+		s, kill = w.process("")
+		time.Sleep(time.Minute)
+		w.expect(removed, 2)
+		if len(s.Pods()) != 0 {
+			t.Errorf("%d pods are left", len(s.Pods()))
+		}
 		kill()
 	})
 }
