@@ -75,6 +75,8 @@ type comparing struct {
 	stopTied bool
 	// more is how many more runs of the container the kubelet has made, while one is compared.
 	more int
+	// apartBefore: the container has drifted, and starts by another back-off, while a run of it is compared.
+	apartBefore bool
 }
 
 // Add compares what the two nodes did with a pod.
@@ -222,9 +224,9 @@ func (p *comparing) runs(what, name string, a, b []*Attempt, inA, inB, beforeA, 
 		if p.drifts(a, b, i) {
 			p.drifted[name] = true
 		}
-		p.more = more
+		p.more, p.apartBefore = more, p.drifted[name]
 		p.steps(what, a[i], b[i], cmp.Or(at(a, i-1), beforeA), cmp.Or(at(b, i-1), beforeB), inA, inB)
-		p.more = 0
+		p.more, p.apartBefore = 0, false
 		p.probes(what, a[i], b[i], inA, inB)
 	}
 }
@@ -281,7 +283,7 @@ func (p *comparing) steps(what string, a, b, beforeA, beforeB, inA, inB *Attempt
 			return // one was told to stop before its probe had come so far
 		}
 		class := x.Method + " after " + after
-		if i == 0 && p.right[a] && p.right[b] && p.late(delayA, delayB, class) {
+		if i == 0 && (p.apartBefore || p.right[a] && p.right[b]) && p.late(delayA, delayB, class) {
 			continue
 		}
 		if p.restart > 0 && (spans(p.kubelet, a, x, p.restart) || spans(p.podctl, b, y, p.restart)) {

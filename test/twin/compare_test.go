@@ -511,6 +511,11 @@ func TestStatesInTheTimeOfTheTwin(t *testing.T) {
 	if got := p.inTimeOf(s, "c, run 8", []run{{"running", 2}}, all); !slices.Equal(got, []run{{"running", 2}}) {
 		t.Errorf("beside a run of two seconds: %v", got)
 	}
+	late := side(time.Unix(1000, 0))
+	late.Life.Sandboxes[0].Containers["c"][1].Steps[0].At = late.Ended.Add(-time.Second)
+	if got := p.inTimeOf(late, "c, run 1", nil, all); got != nil {
+		t.Errorf("beside a run that began at the end: %v", got)
+	}
 	if got := p.inTimeOf(s, "c, run 7", []run{{"running", 2}}, all); !slices.Equal(got, all) {
 		t.Errorf("beside a run that is over: %v", got)
 	}
@@ -540,6 +545,25 @@ func TestKubeletMayBeBehind(t *testing.T) {
 	}{{3 * time.Second, 0, false}, {0, 3 * time.Second, true}, {5 * time.Second, 0, true}} {
 		if got := p.late(tc.kubelet, tc.podctl, "StopPodSandbox after exit"); got != tc.want {
 			t.Errorf("%s and %s after an exit: late %v", tc.kubelet, tc.podctl, got)
+		}
+	}
+}
+
+// TestDriftedContainersStartByTheirOwnBackOff: what they ask for is compared, and when the rest of a run comes.
+func TestDriftedContainersStartByTheirOwnBackOff(t *testing.T) {
+	began := time.Unix(1000, 0)
+	for drifted, want := range map[bool]int{true: 0, false: 1} {
+		one, two := side(began), side(began)
+		late := two.Life.Sandboxes[0].Containers["c"]
+		for i := range late[1].Steps {
+			late[1].Steps[i].At, late[1].Steps[i].End = late[1].Steps[i].At.Add(13*time.Second), late[1].Steps[i].End.Add(13*time.Second)
+		}
+		p := &comparing{Comparison: &Comparison{}, pod: Planned{Acts: []Act{{}}}, kubelet: one, podctl: two, apartBefore: drifted}
+		a, b := one.Life.Sandboxes[0], two.Life.Sandboxes[0]
+		p.steps("c", a.Containers["c"][1], late[1], a.Containers["c"][0], late[0], a, b)
+		starts := slices.DeleteFunc(p.Differences, func(d Difference) bool { return !strings.Contains(d.What, "CreateContainer after") })
+		if len(starts) != want {
+			t.Errorf("drifted %v: %v", drifted, p.Differences)
 		}
 	}
 }

@@ -51,6 +51,9 @@ func (p *comparing) statuses() {
 // inTimeOf returns what a run of a container showed while it was as old as its twin on a node, on which it goes on at
 // the end.
 func (p *comparing) inTimeOf(s *Side, name string, twin, runs []run) []run {
+	if began, _ := runOf(s, "status of "+name); len(twin) == 0 && began != nil && s.Ended.Sub(began.Steps[0].At) < takeover {
+		return nil // it was never shown
+	}
 	if len(s.Statuses) == 0 || len(twin) == 0 {
 		return runs
 	}
