@@ -116,20 +116,22 @@ func moduleRoot() (string, error) {
 type result struct {
 	seeds     string
 	invariant string // "" if it was not
-	// again is how often what caught it, or else the history of its bug, did so in a minute, "" if nothing did.
-	again string
+	// again is how often the history of its bug, or else the seed that caught it, failed in a minute, "" without
+	// either; what is which of them.
+	again, what string
 }
 
 func (r result) caught() bool { return r.invariant != "" }
 
 func (r result) String() string {
-	switch {
-	case r.caught():
-		return r.seeds + ": " + r.invariant + " | that seed, " + r.again
-	case r.again != "":
-		return "not by " + r.seeds + " | its history, " + r.again
+	first, again := "not by "+r.seeds, "-"
+	if r.caught() {
+		first = r.seeds + ": " + r.invariant
 	}
-	return "not by " + r.seeds + " | -"
+	if r.again != "" {
+		again = r.what + ", " + r.again
+	}
+	return first + " | " + again
 }
 
 var (
@@ -138,8 +140,8 @@ var (
 	againLine   = regexp.MustCompile(`fails in (\d+ of \d+) plays`)
 )
 
-// count builds the tests of the node with the mutant and plays seeds until one fails. That one, or
-// else the history of the bug, is then played again for a minute.
+// count builds the tests of the node with the mutant and plays seeds until one fails. The history of the bug, or
+// else that seed, is then played again for a minute.
 func (m mutant) count(root string) (result, error) {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -162,9 +164,10 @@ func (m mutant) count(root string) (result, error) {
 	}
 	r, what := result{seeds: string(seeds[1])}, ""
 	if failed := failureLine.FindSubmatch(out); err != nil && failed != nil {
-		what, r.invariant = "-seed="+string(failed[1]), string(failed[2])
-	} else if file := m.history(root); file != "" {
-		what = "-history=" + file
+		what, r.what, r.invariant = "-seed="+string(failed[1]), "that seed", string(failed[2])
+	}
+	if file := m.history(root); file != "" {
+		what, r.what = "-history="+file, "its history"
 	}
 	if what == "" {
 		return r, nil

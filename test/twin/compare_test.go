@@ -276,6 +276,13 @@ func TestStartupProbeAtTheRestart(t *testing.T) {
 		if got := p.startingAtRestart(); got != want {
 			t.Errorf("started %v: %v, want %v", started, got, want)
 		}
+		p.pod.Acts = []Act{{}}
+		p.kubelet = &Side{}
+		for what, explained := range map[string]bool{"sandbox 0 c attempt 0: seconds between probes": want, "sandbox 0 c attempt 0 CreateContainer .config": false} {
+			if got := p.rowOf(Difference{What: what, Kubelet: "5.10 (11)", Podctl: "3.73 (14)"}) != ""; got != explained {
+				t.Errorf("started %v: %s explained %v, want %v", started, what, got, explained)
+			}
+		}
 	}
 }
 
@@ -564,6 +571,18 @@ func TestDriftedContainersStartByTheirOwnBackOff(t *testing.T) {
 		starts := slices.DeleteFunc(p.Differences, func(d Difference) bool { return !strings.Contains(d.What, "CreateContainer after") })
 		if len(starts) != want {
 			t.Errorf("drifted %v: %v", drifted, p.Differences)
+		}
+	}
+}
+
+// TestFailedFirstStart: podctl shows it at once, a kubelet with the next sync.
+func TestFailedFirstStart(t *testing.T) {
+	p := &comparing{pod: Planned{Acts: []Act{{}}}, kubelet: &Side{}, podctl: &Side{}}
+	ended := run{`terminated 0 Completed "" ready`, 200}
+	for podctl, want := range map[string]bool{"waiting CreateContainerError": true, "waiting ErrImagePull": false} {
+		d := Difference{What: "status of init, run 0", states: [2][]run{{{"waiting PodInitializing", 14}, ended}, {{"waiting PodInitializing", 2}, {podctl, 14}, ended}}}
+		if got := p.rowOf(d) == "a failed start is in the status at once"; got != want {
+			t.Errorf("%s: explained %v", podctl, got)
 		}
 	}
 }

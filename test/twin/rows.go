@@ -20,7 +20,7 @@ type row struct {
 var (
 	later    = regexp.MustCompile(`^sandbox [1-9]`)
 	counted  = regexp.MustCompile(`(\.metadata\.attempt|\.container\.restartCount|\.config\.logPath|, run \d+)$`)
-	betweens = regexp.MustCompile(`(terminated \d+ \w+ "[^"]*"|waiting (PostStartHookError|RunContainerError|CreateContainerError|CrashLoopBackOff))(, before \d+ \w+)?`)
+	betweens = regexp.MustCompile(`(terminated \d+ \w+ "[^"]*"|waiting (PodInitializing|ContainerCreating|PostStartHookError|RunContainerError|CreateContainerError|CrashLoopBackOff))(, before \d+ \w+)?`)
 )
 
 var rows = []row{
@@ -85,7 +85,9 @@ var rows = []row{
 	},
 	{
 		"an adopted container whose startup probe has not succeeded has not started",
-		func(p *comparing, d Difference) bool { return sinceRestart(d) && p.startingAtRestart() },
+		func(p *comparing, d Difference) bool {
+			return (sinceRestart(d) || strings.HasSuffix(d.What, ": seconds between probes")) && p.startingAtRestart()
+		},
 	},
 	{
 		"after a restart of podctl a pod that was terminating has the rest of its grace period",
@@ -186,7 +188,7 @@ func number(text string) (n float64) {
 	return n
 }
 
-// between shows a container that waits for its next run in one way.
+// between shows a container that waits for a start in one way.
 func between(runs []run) []run {
 	runs = slices.Clone(runs)
 	for i := range runs {
