@@ -425,7 +425,7 @@ func TestMoreSyncsAskSooner(t *testing.T) {
 	}
 }
 
-// TestPodThatComesBackFindsItsRuns: a kubelet's is Failed where podctl begins anew.
+// TestPodThatComesBackFindsItsRuns: a kubelet's is Failed where podctl starts another one.
 func TestPodThatComesBackFindsItsRuns(t *testing.T) {
 	for policy, want := range map[string]bool{"Never": true, "Always": false} {
 		manifest := "spec: {restartPolicy: " + policy + "}"

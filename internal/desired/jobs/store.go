@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,10 +26,9 @@ type Store struct {
 type Open struct {
 	Record
 	dir string
-	// content is that of the file; saved: it is of the Record.
-	content []byte
-	saved   bool
-	unlock  func()
+	// saved: this process has written the Record.
+	saved  bool
+	unlock func()
 }
 
 const (
@@ -51,8 +49,9 @@ func (s Store) Open(j *manifest.Job) (*Open, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.content, err = bounded.ReadNoFollow(filepath.Join(o.dir, fileName), maxFile); err == nil {
-		o.Record, err = decode(o.content, o.Record)
+	content, err := bounded.ReadNoFollow(filepath.Join(o.dir, fileName), maxFile)
+	if err == nil {
+		o.Record, err = decode(content, o.Record)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.unlock()
@@ -111,11 +110,8 @@ func (o *Open) Save(r Record) error {
 	if len(content) > maxFile {
 		return fmt.Errorf("write what is known of the %s: it has %d bytes, of which no more than %d can be read", r.Kind, len(content), maxFile)
 	}
-	if !bytes.Equal(content, o.content) {
-		if err := errors.Join(atomicfile.Write(filepath.Join(o.dir, fileName), content, 0o600), atomicfile.SyncDir(o.dir)); err != nil {
-			return fmt.Errorf("write what is known of the %s: %w", r.Kind, err)
-		}
-		o.content = content
+	if err := errors.Join(atomicfile.Write(filepath.Join(o.dir, fileName), content, 0o600), atomicfile.SyncDir(o.dir)); err != nil {
+		return fmt.Errorf("write what is known of the %s: %w", r.Kind, err)
 	}
 	o.Record, o.saved = r, true
 	return nil

@@ -78,7 +78,7 @@ func TestADirectoryIsLockedWithoutALockFile(t *testing.T) {
 	}
 }
 
-// TestARemovedDirectoryIsNotLocked: whoever waited for its lock gets that of the one in its place.
+// TestARemovedDirectoryIsNotLocked: a process that waited for its lock gets that of the directory in its place.
 func TestARemovedDirectoryIsNotLocked(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	mkdir := func() {
