@@ -181,8 +181,8 @@ func (p *comparing) flipTie(name string, a, b *Attempt) bool {
 		}
 	}
 	stopped := func(x *Attempt) (since time.Duration, ok bool) {
-		start := slices.IndexFunc(x.Steps, func(s Step) bool { return s.Method == "StartContainer" })
-		stop := slices.IndexFunc(x.Steps, func(s Step) bool { return s.Method == "StopContainer" })
+		start := x.first("StartContainer")
+		stop := x.first("StopContainer")
 		if start < 0 || stop < 0 {
 			return 0, false
 		}

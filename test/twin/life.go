@@ -31,6 +31,11 @@ type Attempt struct {
 	Containers map[string][]*Attempt
 }
 
+// first is the index of the first step of a method, -1 without one.
+func (a *Attempt) first(method string) int {
+	return slices.IndexFunc(a.Steps, func(s Step) bool { return s.Method == method })
+}
+
 // Exit is the end of a container as its runtime has it.
 type Exit struct {
 	At     time.Time

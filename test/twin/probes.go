@@ -21,7 +21,7 @@ func (p *comparing) probes(what string, a, b, inA, inB *Attempt) {
 		if !x.Exit.At.IsZero() {
 			end = x.Exit.At
 		}
-		if i := slices.IndexFunc(x.Steps, func(s Step) bool { return s.Method == "StopContainer" }); i >= 0 {
+		if i := x.first("StopContainer"); i >= 0 {
 			end = x.Steps[i].At
 		}
 		return end.Sub(x.Steps[0].At)

@@ -229,7 +229,7 @@ func stopsInSync(s *Side, what string) bool {
 	started := run.Steps[0].At
 	for _, attempts := range sandbox.Containers {
 		for _, a := range attempts {
-			stop := slices.IndexFunc(a.Steps, func(s Step) bool { return s.Method == "StopContainer" })
+			stop := a.first("StopContainer")
 			if !slices.Contains(attempts, run) && stop > 0 && a.Steps[stop-1].Method == "ExecSync" && a.Steps[stop].At.Sub(a.Steps[stop-1].End) < time.Second &&
 				a.Steps[stop].At.Sub(started).Abs() < slack && a.Steps[stop].End.Sub(a.Steps[stop].At) > time.Duration(lasting)*time.Second {
 				return true
